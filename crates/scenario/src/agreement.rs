@@ -26,7 +26,7 @@ pub struct Agreement {
     pub receiver: Config,
     /// Class of service of acknowledgements; `None` if an acknowledgement has the class of the data that it acknowledges.
     pub ack_class: Option<u8>,
-    /// Limit of the connection's bytes that wait in the sending host; `None` if they are unlimited.
+    /// Maximum amount of the connection's data that waits in the sending host; `None` for no limit.
     pub backpressure: Option<SmallQueue>,
     /// Offloads of the sender's NIC.
     pub offloads: Offloads,
@@ -35,8 +35,8 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Returns the parameters for data in the opposite direction of the same, already open connection. No handshake precedes this data,
-    /// because the connection's own handshake has negotiated everything.
+    /// Returns the parameters for data in the opposite direction on the same connection, which is already open. No second handshake
+    /// precedes this data.
     #[must_use]
     pub fn answering(&self) -> Self {
         let mut answering = self.clone();

@@ -14,8 +14,7 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Set while a check of one table runs on another table: the name of the table that the check is for, and the key of the table that it
-    /// reads.
+    /// Set while the checks of one table run on another table: the name of the first table and the key of the second.
     instead: Option<(&'static str, String)>,
 }
 
@@ -25,8 +24,8 @@ impl<'a> Checker<'a> {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Runs `check`, a check of the table named `table`, on the table at `key` instead. Keys that `check` writes as `table.x` are reported
-    /// as `key.x`.
+    /// Runs `check`, which is written for the table named `table`, on the table at `key`. A problem at the key `table.x` is recorded at
+    /// `key.x`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -39,7 +38,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Returns the path of the value that a check names `key`.
+    /// Returns the path of the value at `key`. While `instead` is set, replaces the table name at the start of `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
         // No other table has a name that begins with the text of `table`, so a prefix is enough.
@@ -67,7 +66,8 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Returns whether to report a conflict of two keys at `other` and not at `key`: only if the scenario sets `other` and not `key`.
+    /// Returns whether a conflict between two keys is reported at `other` instead of `key`: only if the scenario sets `other` but not
+    /// `key`.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)

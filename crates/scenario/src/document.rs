@@ -167,8 +167,8 @@ impl<'a> Document<'a> {
         value_at(&self.table, path).is_some()
     }
 
-    /// Returns the offset in the file of the key at `path` and the number of steps to it. If the file does not contain the key, returns
-    /// those of the nearest enclosing table.
+    /// Finds the longest prefix of `path` that the file contains. Returns the offset of its last key or list entry in the file, and its
+    /// number of steps.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());

@@ -52,7 +52,7 @@ pub struct Setup {
     pub network: Network,
     /// Configurations of hosts and of the connections between them.
     pub hosts: HostConfigs,
-    /// Use of connections by the flows of each workload, in the order of [`Experiment::workloads`].
+    /// Choice between new and persistent connections for each workload, in the order of [`Experiment::workloads`].
     pub connections: Vec<Connections>,
     /// Classes of service of each workload, in the order of [`Experiment::workloads`].
     pub classes: Vec<Classes>,
@@ -91,14 +91,14 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Kind of connections of each workload that sends flows: an index into `agreements`. Kind 0 has the hosts' own settings.
+    /// Connection kind of each workload that sends flows: the first index of `agreements`. Kind 0 has the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
 impl HostConfigs {
-    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. In workloads
-    /// with their own `tcp`, other parameters may differ, but packet sizes, timestamps, selective acknowledgements and the receive window
-    /// are the same.
+    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. A workload
+    /// with its own `tcp` table has the same packet sizes, timestamps, selective acknowledgements and receive window, but its other
+    /// parameters may differ.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
         &self.agreements[from * self.groups.len() + to]
     }
@@ -108,7 +108,7 @@ impl HostConfigs {
         &self.agreements
     }
 
-    /// Returns the kind of connections of each workload that sends flows. Kind 0 has the hosts' own settings.
+    /// Returns the connection kind of each workload that sends flows. Kind 0 has the hosts' own settings.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
@@ -166,13 +166,13 @@ impl Experiment {
         pairs.filter(move |(pair, _)| there(pair / count) && there(pair % count)).map(|(_, found)| found)
     }
 
-    /// Creates the workloads that send flows, in the order of the scenario, each before its first flow. They run at all hosts.
+    /// Creates the workloads that send flows, in the order of the scenario. They run at all hosts and have not started any flow.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
         self.workloads_at(&LocalHosts::all())
     }
 
-    /// Creates the workloads that send flows, each before its first flow. Workloads that react to their flows ([`Self::reacts`]) run only
-    /// at `hosts`; all others return the flows of all hosts.
+    /// Creates the workloads that send flows, like [`Self::workloads`], but for some hosts. Workloads that react to their flows
+    /// ([`Self::reacts`]) run only at `hosts`; all others return the flows of all hosts.
     pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
             let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);
@@ -292,7 +292,7 @@ pub enum FlowChoice {
     },
 }
 
-/// Use of connections by the flows of a workload.
+/// Choice between new and persistent connections for the flows of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
     /// A new connection for each flow, closed when every byte is acknowledged.

@@ -1,4 +1,4 @@
-//! Groups of hosts: their members, their own settings, and the settings that they inherit from those for all hosts.
+//! Groups of hosts: their members and their settings. A group inherits the settings that it does not set itself.
 
 use serde::de::DeserializeOwned;
 use shallows_core::{Bytes, Duration};
@@ -28,7 +28,7 @@ pub struct HostGroup {
     pub jitter: Duration,
     /// Offloads of NICs.
     pub offloads: Offloads,
-    /// Limit of a connection's bytes that wait in the sending host (`tcp_limit_output_bytes`); `None` if unlimited.
+    /// Maximum amount of a connection's data that waits in the sending host (`tcp_limit_output_bytes`); `None` for no limit.
     pub backpressure: Option<Bytes>,
     /// Bytes counted for each waiting packet or burst in addition to its data; `None` if only the packet's own size counts.
     pub buffer_overhead: Option<Bytes>,

@@ -41,7 +41,7 @@ pub(crate) enum Part {
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
 
-/// Hosts or racks from which a set is chosen: all of them in a network.
+/// All hosts or all racks of a network, from which a set is chosen.
 struct Whole<'a, Name> {
     /// Noun for one of them in messages: `host` or `rack`.
     noun: &'static str,

@@ -71,7 +71,7 @@ pub(crate) fn build(
     Some(Lossless { classes, books, ports, quanta: wanted.quanta, pooled: wanted.headroom_pool.is_some() })
 }
 
-/// Returns the limit of a group's shared memory.
+/// Returns the limit on the shared memory that a priority group uses.
 fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
     if let (Some(alpha), Some(limit)) = (wanted.alpha, wanted.limit) {
         checker.refuse(
@@ -91,7 +91,7 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
 }
 
-/// Returns the largest random delay of packets that arrive by the port of `link`.
+/// Returns the largest random delay of packets that arrive at the port of `link`.
 fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Duration {
     if link.to.0 >= network.hosts {
         return Duration::ZERO;
@@ -100,7 +100,7 @@ fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Dur
     group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
 }
 
-/// Builds the settings of the port of `link`, whose groups count the packets of the opposite direction.
+/// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.
 fn port(
     wanted: &spec::Lossless,
     link: &Link,
@@ -153,8 +153,8 @@ fn port(
     Some(LosslessPort { groups: classes.iter().map(group).chain([lossy]).collect(), response })
 }
 
-/// Returns the headroom that the packets arriving by the port of `link` need after a pause: the generic formula, the packet that no longer
-/// fits below the limit, and the memory that the smallest packets waste in cells.
+/// Returns the headroom for packets that arrive at the port of `link` after it has sent a pause. It is the generic formula plus one packet
+/// that no longer fits below the limit, times the largest ratio of the memory that a packet occupies in cells to its size.
 fn computed(
     wanted: &spec::Lossless,
     link: &Link,
@@ -226,7 +226,7 @@ fn book(
     })
 }
 
-/// Refuses ports that could lose or delay packets of lossless classes in ways that the ingress accounting does not know.
+/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers act when packets leave.
 fn check_ports(network: &Network, checker: &mut Checker<'_>) {
     for link in &network.links {
         let (port, kind) = (network.port(link), link.kind.name());
@@ -260,8 +260,7 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
     }
 }
 
-/// Refuses a network in which pauses can wait for each other in a cycle: every link of the cycle is paused because packets wait for the
-/// next one.
+/// Rejects a network in which pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link.
 fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
     let count = network.links.len();
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];

@@ -171,8 +171,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports for which limits are computed. For a pool they include all of its ports, because that case decides
-    /// whether the marker can mark.
+    /// Returns the numbers of busy ports for which limits are computed. If the marker compares the backlog of the pool, they include the
+    /// number of all its ports, because that case decides whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);

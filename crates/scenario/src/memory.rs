@@ -37,7 +37,7 @@ impl Memory {
         }
     }
 
-    /// Returns the memory of every node: first of the `hosts` hosts, then of the switches.
+    /// Returns the memory of every node: the `hosts` hosts first, then the switches.
     pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
@@ -87,7 +87,7 @@ pub(crate) fn in_bytes(amount: Amount, packet: Bytes) -> Bytes {
     }
 }
 
-/// Returns an amount as a limit in bytes if it is given in bytes, and in packets if it is given in packets.
+/// Converts an amount to a limit in the same unit, bytes or packets.
 pub(crate) fn limit_of(amount: Amount) -> Limit {
     match amount {
         Amount::Bytes(size) => Limit::Bytes(size),
@@ -279,7 +279,7 @@ impl Packet {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free bytes of an otherwise empty pool at the arrival of this packet, from which a queue's threshold is computed. With
+    /// Returns the free bytes of an otherwise empty pool when this packet arrives. The threshold of a queue is computed from them. With
     /// cells, the packet counts as already stored, as in chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))

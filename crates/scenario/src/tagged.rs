@@ -9,8 +9,8 @@ use toml::{Table, Value};
 use crate::document::{Path, Step};
 use crate::error::nearest;
 
-/// Character around a path that is embedded in an error message. If a scenario contains it, only an error about that text has a wrong
-/// place.
+/// Character around a path that is embedded in an error message. If a text in a scenario contains this character, only errors about that
+/// text have a wrong place.
 const FENCE: char = '\u{1f}';
 
 /// Declares an enum with one variant and one struct for each kind, with its deserialisation and its schema.
@@ -205,7 +205,8 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// Mechanisms, in lower case, that other simulators model and Shallows does not. An error says so and suggests no other name.
+/// Mechanisms, in lower case, that other simulators model and Shallows does not. An error for one of them states this and suggests no other
+/// name.
 const NOT_MODELLED: [&str; 36] = [
     "aqua",
     "bbr",

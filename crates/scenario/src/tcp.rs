@@ -183,7 +183,7 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
     }
 }
 
-/// Rejects congestion-control settings that the configuration of that algorithm does not allow.
+/// Rejects invalid settings of the congestion-control algorithm.
 fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     match &tcp.congestion {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
@@ -239,7 +239,7 @@ fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
     });
 }
 
-/// Rejects settings of the receive-window control that its configuration does not allow.
+/// Rejects invalid settings of the receive-window control.
 fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let Receiver::Ictcp(ictcp) = &tcp.receiver else { return };
     checker.require(tcp.timestamps, "tcp.receiver", || {

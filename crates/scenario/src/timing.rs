@@ -34,7 +34,7 @@ impl Experiment {
         self.workload_places().into_iter().map(|place| format!("workload[{place}]")).collect()
     }
 
-    /// Returns warnings about workloads and about flows of lists that begin at or after the end of the run.
+    /// Returns warnings about workloads and listed flows that begin at or after the end of the run.
     pub(crate) fn never_sent(&self) -> Vec<String> {
         let Some(end) = self.stop.at else { return Vec::new() };
         let late = |(key, generator): (String, &Generator)| {

@@ -48,7 +48,7 @@ impl Experiment {
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a threshold that a single packet exceeds, or two waiting packets.
+    /// Warns about a marking threshold so low that one packet, or two waiting packets, exceed it.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(

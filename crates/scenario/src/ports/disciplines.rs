@@ -13,7 +13,7 @@ use crate::spec::{self, Port};
 /// Maximum number of queues of a port.
 const MAX_QUEUES: u8 = 64;
 
-/// Collects from a port's specification the keys that every kind of port with several queues has.
+/// Collects the keys that all kinds of ports with several queues have in common.
 macro_rules! classes {
     ($port:ident) => {
         Classes {
@@ -249,7 +249,7 @@ fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     usize::from(queues.clamp(1, MAX_QUEUES))
 }
 
-/// Returns a scheduler that serves `strict` queues with strict priority before those of the scheduler `below`.
+/// Returns a scheduler that serves the first `strict` queues with strict priority over the queues of the scheduler `below`.
 fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<'_>) -> scheduler::Config {
     let most = usize::from(MAX_QUEUES) - below.shares().len().min(usize::from(MAX_QUEUES));
     checker.require(usize::from(strict) <= most, &format!("{key}.strict"), || {

@@ -21,7 +21,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Marker, Port, PortOverride, Shaper};
 use crate::topology::{Link, Network, PortKind};
 
-/// Shortest interval between two records of a trace. The fastest link would need longer for one packet.
+/// Shortest interval between two records of a trace. Sending one packet takes longer than this even on the fastest link.
 pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Builds every port of `network`. Problems are recorded in `checker`.

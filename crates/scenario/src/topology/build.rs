@@ -200,8 +200,8 @@ fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
     plan
 }
 
-/// Plans a fat tree. Switches are numbered by kind and then by pod: edge switches, aggregation switches, core switches. In each pod,
-/// aggregation switch *n* is linked with group *n* of k/2 core switches.
+/// Plans a fat tree. Switches are numbered by kind and then by pod: edge switches, aggregation switches, core switches. In each pod, the
+/// *n*-th aggregation switch has links to the *n*-th group of k/2 core switches.
 fn plan_fat_tree(t: &FatTree, plan: &mut NetworkPlan, common: &Common<'_>) {
     let (half, each) = (
         t.k / 2,

@@ -12,10 +12,13 @@ use crate::error::ScenarioError;
 use crate::spec::Topology;
 use crate::tagged;
 
-/// Returns the network of `topology`, which is the table of a resolved scenario, as JSON with these keys: `hosts` and `switches`, the
-/// names; `tiers`, the number of switches between each switch and its nearest host; `cables`, for each the numbers of both ends (hosts come
-/// first, and switches are numbered after them), the rate in bit/s and the delay in ps; `ports`, names and kinds, those of hosts first;
-/// `host_delay`, the delay of a packet in the host at each end, in ps.
+/// Returns the network that `topology` describes, as JSON. `topology` is the table of that name in a resolved scenario. The keys are:
+///
+/// - `hosts` and `switches`: names. Nodes are numbered in this order, hosts first.
+/// - `tiers`: for each switch, the number of switches between it and its nearest host.
+/// - `cables`: for each cable, the numbers of both ends, the rate in bit/s and the delay in ps.
+/// - `ports`: for each port, its name and kind; the ports of hosts come first.
+/// - `host_delay`: delay of a packet in the sending host, and again in the receiving host, in ps.
 ///
 /// # Errors
 ///

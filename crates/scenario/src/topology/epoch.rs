@@ -14,7 +14,7 @@ pub struct Epoch {
     /// Routes after the change. Switches detect a failed link some time after the failure, so the new routes come in a later epoch than the
     /// failure.
     pub routing: Arc<Routing>,
-    /// New states of the directed links that change, with their link numbers. A cable consists of two directed links.
+    /// Number and new state of each directed link that changes. A cable consists of two directed links.
     pub links: Vec<(u32, LinkState)>,
 }
 

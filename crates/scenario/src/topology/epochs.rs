@@ -71,7 +71,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the routes over the shortest paths without the cables to which the links in `down` belong; a cable loses both directions. A
+    /// Returns the routes over the shortest paths that avoid the links in `down` and the opposite direction of each of these links. A
     /// switch keeps its route to a host that has become unreachable.
     pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
         Arc::new(self.shortest_without(down))

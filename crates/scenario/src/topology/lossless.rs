@@ -1,4 +1,4 @@
-//! Lossless classes of a network: the accounts of its ports, and the times of their pauses.
+//! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
 use shallows_core::Duration;
 use shallows_switch::ingress::{self, GroupConfig};
@@ -14,14 +14,14 @@ pub struct Lossless {
     pub ports: Vec<LosslessPort>,
     /// Pause time of a frame, in quanta.
     pub quanta: u16,
-    /// Whether headroom is a pool, so that loss is possible.
+    /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
 }
 
 /// Settings of a port in a network with lossless classes.
 #[derive(Clone, Debug)]
 pub struct LosslessPort {
-    /// Priority groups of packets that arrive by this port: one for each lossless class, then one for all other classes. Empty at hosts.
+    /// Priority groups of packets that arrive at this port: one for each lossless class, then one for all other classes. Empty at hosts.
     pub groups: Vec<GroupConfig>,
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,

@@ -24,7 +24,7 @@ pub struct Network {
     pub switches: u32,
     /// Directed links. A link has the same number as the port that it leaves. Link *h*, for *h* below `hosts`, leaves host *h*.
     pub links: Vec<Link>,
-    /// Packet memory of each node: first of the hosts, then of the switches.
+    /// Packet memory of each node: hosts first, then switches.
     pub buffers: Vec<buffer::Config>,
     /// Routes until the first epoch.
     pub routing: Arc<Routing>,

@@ -9,8 +9,8 @@ use crate::check::Checker;
 use crate::resolved::Resolved;
 use crate::spec;
 
-/// Maximum number of connections that `"ns-2-bcc"` numbers: thirty times those of BCC's script. It limits the memory that a mistyped value
-/// uses.
+/// Maximum number of connections that `"ns-2-bcc"` numbers: thirty times as many as in BCC's script. It limits the memory that a mistyped
+/// value uses.
 const MAX_NUMBERS: u64 = 1 << 20;
 
 /// Returns the configuration of `switch.ecmp`, or `None` if the scenario does not meet its requirements.

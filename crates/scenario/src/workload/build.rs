@@ -432,8 +432,8 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Records whether a workload of datagrams or echo requests has an end. It has none if its sources do not stop or if the run has a stop
-    /// time.
+    /// Records whether the end of a workload of datagrams or echo requests can end the run: only if its sources stop and the run has no
+    /// stop time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

@@ -23,7 +23,7 @@ pub enum Classes {
     /// A random class for each flow; all flows of a query have the same class. Entry *c* of the list is the share of flows with a class up
     /// to *c*.
     Random(Vec<f64>),
-    /// Each flow of a list has the class in its row; the field is the highest of them.
+    /// Each flow of a list has the class in its row. The field is the highest class in the list.
     Listed(u8),
 }
 

@@ -180,7 +180,7 @@ impl Sizes {
         Bytes(self.cdf.quantile(u).ceil() as u64 * self.unit)
     }
 
-    /// Returns the exact mean of the sizes in bytes, with rounding.
+    /// Returns the exact mean size in bytes, including the effect of rounding.
     pub(crate) fn mean(&self) -> f64 {
         self.expect(1, 1) * self.unit as f64
     }

@@ -115,7 +115,7 @@ impl Flow {
 /// Amount of traffic that a workload is expected to send until the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arrivals {
-    /// Number of flows. A query counts with the responses of its workers.
+    /// Number of flows. For queries, only the responses of workers are counted.
     pub flows: f64,
     /// Number of queries.
     pub queries: f64,

@@ -5,7 +5,7 @@
 //!
 //! These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close numbers
 //! therefore begin with flows of almost the same sizes at almost the same times. This matters because a pair has only about five flows in
-//! the papers' runs. The seed of the run is not used, so there is only one traffic of this kind.
+//! the papers' runs. The seed of the run is not used, so runs with different seeds have the same flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

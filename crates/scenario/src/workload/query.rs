@@ -140,7 +140,7 @@ impl QueryPlan {
     }
 }
 
-/// Maximum number of members in all kept plans together. They allow about ten thousand queries and take some tens of megabytes.
+/// Maximum number of members in all kept plans together. This is enough for about ten thousand queries and takes some tens of megabytes.
 const KEPT: usize = 1 << 20;
 
 /// Recently drawn plans, by the name of the query. A plan that is no longer kept is drawn again when it is needed.

@@ -242,7 +242,7 @@ impl Builder<'_, '_, '_> {
         });
     }
 
-    /// Checks that a deadline comes after the last request of a round has been sent, which may be delayed by `jitter`.
+    /// Rejects a deadline that is not longer than `jitter`, because some requests of a round could then be sent after the deadline.
     fn check_deadline(
         &mut self,
         deadline: Option<crate::quantity::Time>,
