@@ -1,4 +1,4 @@
-//! Tests of scenarios, in one program: each further program takes seconds to compile and link.
+//! Tests of scenarios, in one program, because each further program takes seconds to compile and link.
 
 mod common;
 

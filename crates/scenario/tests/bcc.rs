@@ -1,4 +1,4 @@
-//! Compares BCC's thresholds on the shared pool, computed from a scenario, with those that its authors used.
+//! Compares the thresholds for BCC that are computed from a scenario with the thresholds that its authors used.
 
 use crate::common::{BCC_F2, parse};
 use shallows_switch::aqm::{Point, Scope};

@@ -15,7 +15,7 @@ rate = "10Gbps"
 buffer = { kind = "static-partition", per_port = "100p" }
 "#;
 
-/// Returns the value at `place` of the resolved scenario with only these `sets`.
+/// Returns the value at `place` in the resolved form of a star with this workload, changed by `sets`.
 fn resolved(workload: &str, sets: &[(&str, &str)], place: &str) -> Value {
     let text = format!("workload = [{workload}]\n{STAR}");
     let experiment = parse(&text, sets).unwrap_or_else(|error| panic!("{error}"));

@@ -69,7 +69,7 @@ fn an_unknown_kind_is_refused_with_the_known_ones() {
     }
 }
 
-/// A key of BCC-F2, an impossible value for it, and the end of its message.
+/// Impossible values: a key of BCC-F2, its value, and the end of the error message.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("topology.hosts", "0", "topology.hosts: must be at least 2, got 0"),
     (
@@ -514,7 +514,7 @@ fn a_name_that_files_nothing_is_refused() {
     }
 }
 
-/// Settings without an effect, and the error.
+/// Settings without an effect, each with the error that it causes.
 const WITHOUT_EFFECT: &[(&[(&str, &str)], &str)] = &[
     (
         &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")],

@@ -82,7 +82,7 @@ fn the_load_is_what_the_links_carry() {
     assert!((load / 0.5 - 1.0).abs() < 0.0165, "{load}");
 }
 
-/// Returns the mean time between arrivals, from a run of flows.
+/// Returns the mean time between arrivals of the first thousand flows.
 fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
     let e = parse(text, sets).unwrap_or_else(|error| panic!("{error}"));
     let mut workload = e.workloads().remove(0);

@@ -37,7 +37,7 @@ fn warnings(sets: &[(&str, &str)]) -> Vec<String> {
     parse(STAR, sets).unwrap_or_else(|error| panic!("{error}")).warnings()
 }
 
-/// A key of the star, a value that no port can be built with, and its message.
+/// Impossible values: a key of the star, its value, and the error message.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.port.quantum",

@@ -1,4 +1,5 @@
-//! Tests that the table of docs/presets.md equals the preset, and that a preset omits keys without an effect beside the given ones.
+//! Tests that the table of docs/presets.md equals the preset, and that a preset omits keys that have no effect together with the given
+//! keys.
 
 use std::collections::BTreeMap;
 use std::fs;

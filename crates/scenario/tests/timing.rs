@@ -1,4 +1,4 @@
-//! Tests that traffic after the end or before the end of the warm-up is rejected or causes a warning before the run.
+//! Tests that traffic after the end of the run, or before the end of the warm-up, is rejected or causes a warning before the run.
 
 use crate::common;
 use shallows_scenario::Experiment;
