@@ -252,7 +252,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Checks that a packet that has joined a queue, while none was dropped, was within the limits at that time.
+    /// Checks that each queue that has grown is within the `thresholds`, if the policy is Dynamic Threshold.
     fn check_thresholds(&self, thresholds: &[Option<Bytes>], before: &[Bytes]) {
         for queue in 0..self.queues() {
             let now = self.buffer.queue(queue);

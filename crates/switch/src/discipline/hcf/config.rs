@@ -153,7 +153,7 @@ impl Config {
         }
     }
 
-    /// Returns whether HP and LP swap their sizes with their roles.
+    /// Returns whether HP and LP also swap their sizes when they swap roles.
     pub(super) fn sizes_swap(&self) -> bool {
         matches!(self.division, Division::Equal | Division::Unequal { sizes: Sizes::Swap, .. })
     }
