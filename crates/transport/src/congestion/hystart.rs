@@ -78,7 +78,7 @@ pub(super) struct HyStart {
 /// Conservative slow start (RFC 9406 §4.2).
 #[derive(Clone, Copy, Debug)]
 struct Css {
-    /// *cssBaselineMinRtt*.
+    /// Round-trip time that later rounds are compared with (*cssBaselineMinRtt*).
     baseline: Duration,
     rounds: u32,
 }
