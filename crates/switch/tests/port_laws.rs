@@ -427,7 +427,7 @@ const LATE: u64 = 4_000_000;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-/// The link of a port that is served late stays idle for the same time.
+/// If a port is served late, its link stays idle for as long as the delay.
     #[test]
     fn a_port_that_is_served_late_starts_then(
         packets in prop::collection::vec((64..=LARGEST as u16, 0..=LATE), 1..60),

@@ -12,8 +12,8 @@ use crate::scoreboard::{Range, Scoreboard};
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
-    /// Whether fast recovery is in progress [`fastrecov_`]. Until all data sent before the last cut is acknowledged, acknowledgements are
-    /// then partial.
+    /// Whether fast recovery is in progress [`fastrecov_`]. Acknowledgements are then partial until all data sent before the last cut is
+    /// acknowledged.
     fast: bool,
     /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
     by_pipe: bool,

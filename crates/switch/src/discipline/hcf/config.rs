@@ -17,7 +17,7 @@ pub struct Config {
     pub bins: u32,
     /// Initial credits of each bin in a period, *c₀*.
     pub credits: InitialCredits,
-    /// Number of bins that a packet is hashed to, *κ*; more than one make a Bloom counter (§4.1).
+    /// Number of bins that a packet is hashed to, *κ*. With more than one, the bins form a Bloom counter (§4.1).
     pub hashes: u32,
     /// Rule for the end of a priority period.
     pub period: Period,

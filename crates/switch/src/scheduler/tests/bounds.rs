@@ -278,8 +278,8 @@ proptest! {
         }
     }
 
-    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet finishes later than at its guaranteed rate by at most one packet of each
-    /// other queue. Under WFQ it finishes later by at most one packet of the largest size.
+    /// Goyal, Lam and Vin (NOSSDAV '95): a packet finishes later than at its guaranteed rate by at most the time to send one packet of each
+    /// other queue (SCFQ), or one packet of the largest size (WFQ).
     #[test]
     fn scfq_is_at_most_one_packet_of_each_other_queue_late((weights, arrivals) in weights_and_arrivals()) {
         let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
