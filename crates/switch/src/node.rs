@@ -15,7 +15,7 @@ use crate::port::{Arrival, Departure, Entry, Port};
 /// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
 pub struct Node<'a, L> {
-    /// Ports of all nodes, or the values of the driver that each contain one port.
+    /// Ports of all nodes. Each element is a port, or a value of the driver that contains one port.
     pub all: &'a mut [L],
     /// Indices of this node's ports in `all`.
     pub ports: Range<u32>,

@@ -27,10 +27,10 @@ pub enum Config {
     Ns2 {
         /// Number of hosts. The hosts are the first nodes of the network.
         hosts: u32,
-        /// Port number of a host's first connection. This and the following numbers belong to one connection to each other host.
+        /// Port number of a host's first connection. A host has one connection to each other host, with consecutive port numbers.
         first_port: u16,
     },
-    /// The rule of BCC's ns-2 simulations, based on random numbers of the connections that are open from the start.
+    /// The rule of BCC's ns-2 simulations: each connection that is open from the start has a random number, which determines its path.
     Numbered {
         /// Tier of each switch: the number of switches between it and the nearest host.
         tiers: Vec<u32>,

@@ -2,7 +2,7 @@
 //!
 //! The tests (`tests/qos/files/qos_params.*.yaml`) block a lossy queue, send packets of 64 bytes to it, which take a cell each, and
 //! read the number of the first packet that the switch drops. The listed numbers leave out packets that leave before the
-//! block takes effect. Sizes of pools are those of sonic-buildimage's buffer profiles. A constant belongs to a chip.
+//! block takes effect. Sizes of pools are those of sonic-buildimage's buffer profiles. Each constant describes a chip.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
@@ -49,8 +49,8 @@ impl Chip {
         Bytes(pool / self.slices)
     }
 
-    /// Returns a slice of Tomahawk 5, whose shared part is what two lossless priority groups and ten queues of each of its `ports`
-    /// leave beside the pool for headroom: 2 · 74 + 10 · 7 cells a port, and `more` cells.
+    /// Returns the size of a Tomahawk 5 slice's shared part. The headroom pool, `more` cells and the reserved cells of all `ports` are
+    /// subtracted: each port has two lossless priority groups of 74 cells and ten queues of 7 cells.
     fn tomahawk5_slice(pool: u64, headroom: u64, ports: u64, more: u64) -> Bytes {
         let cells = |size: u64| size / TOMAHAWK5.cell / TOMAHAWK5.slices;
         Bytes((cells(pool) - cells(headroom) - ports * (2 * 74 + 10 * 7) - more) * TOMAHAWK5.cell)

@@ -3,7 +3,7 @@
 //! The tests (`tests/qos/files/qos_params.*.yaml`, `docs/testplan/mmu_threshold_probe`) block the egress of a priority group, send packets
 //! of 64 bytes, which take a cell each, and list the number of the packet at the first pause and that of the first ingress drop. The
 //! lists leave out packets that leave before the block takes effect. Sizes of pools and headroom are those of
-//! sonic-buildimage's buffer profiles. A constant belongs to a chip, alpha and sizes to a profile.
+//! sonic-buildimage's buffer profiles. Each constant describes a chip; alpha and sizes come from a buffer profile.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
@@ -44,7 +44,7 @@ const TOMAHAWK3: Chip = chip(254, 2, Compares::With, 10, false);
 const TOMAHAWK5: Chip = chip(254, 2, Compares::With, 74, true);
 
 impl Chip {
-    /// Returns the number of cells that one slice has of a pool with this number of bytes.
+    /// Returns the part of a pool that belongs to one slice, in cells. `pool` is the size of the pool in bytes.
     fn cells(self, pool: u64) -> u64 {
         pool / self.cell / self.slices
     }
@@ -96,7 +96,7 @@ impl Setup {
     }
 }
 
-/// Returns the egress book: a pool of lossy queues, and one of lossless queues that never refuses, as chips configure it.
+/// Returns the egress book: a pool for lossy queues, and a pool for lossless queues that never refuses a packet, as on these chips.
 fn egress_memory(cell: Cell, lossy: Bytes) -> SharedBuffer {
     SharedBuffer::new(&buffer::Config {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
@@ -192,7 +192,7 @@ impl Blocked {
         self.sent[port]
     }
 
-    /// Returns the two numbers that must be in the list: that of the packet at the first pause, and that at the first drop.
+    /// Returns the two packet numbers that must be in the list: at the first pause, and at the first drop.
     fn counts(&mut self, chip: Chip) -> (u64, u64) {
         let paused = self.until_paused(0);
         let dropped = self.until_dropped(0);
@@ -246,7 +246,7 @@ fn trident_2_and_tomahawk_pause_and_drop_at_the_packets_that_their_tests_list() 
     }
 }
 
-/// Returns the shared cells of a slice of Tomahawk 5: two lossless groups of 74 cells and ten queues of 7 for each port lie beside them.
+/// Returns the shared cells of a Tomahawk 5 slice: without headroom, `more` cells, and 2 groups of 74 and 10 queues of 7 cells per port.
 fn shared_of_tomahawk5(pool: u64, headroom: u64, ports: u64, more: u64) -> u64 {
     TOMAHAWK5.cells(pool) - TOMAHAWK5.cells(headroom) - ports * (2 * 74 + 10 * 7) - more
 }
@@ -487,7 +487,7 @@ struct Fabric {
     memory: SharedBuffer,
     ports: Vec<Wired>,
     maps: ClassMaps,
-    /// Time until which each group may still send, by group: the pause reaches its sender then.
+    /// For each paused group, the time at which the pause reaches its sender. Until then, the sender may still send.
     stops: Vec<Option<Instant>>,
     log: Log,
 }

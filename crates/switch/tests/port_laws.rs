@@ -252,7 +252,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Checks that a packet that has joined a queue, while none was dropped, was within the limits at that time.
+    /// Checks that each queue that has grown is within the `thresholds`, if the policy is Dynamic Threshold.
     fn check_thresholds(&self, thresholds: &[Option<Bytes>], before: &[Bytes]) {
         for queue in 0..self.queues() {
             let now = self.buffer.queue(queue);
@@ -427,7 +427,7 @@ const LATE: u64 = 4_000_000;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-/// The link of a port that is served late stays idle for the same time.
+/// If a port is served late, its link stays idle for as long as the delay.
     #[test]
     fn a_port_that_is_served_late_starts_then(
         packets in prop::collection::vec((64..=LARGEST as u16, 0..=LATE), 1..60),

@@ -62,9 +62,9 @@ struct Held {
 struct Model<'a> {
     switch: &'a Switch,
     held: Vec<Vec<VecDeque<Held>>>,
-    /// By port and queue: the amount that departed packets have left in the released counter of reserved bytes.
+    /// For each port and queue, the bytes that departed packets have left in the counter of [`ReservedRule::AsReleased`].
     leaked: Vec<Vec<u64>>,
-    /// By port: time at which its link is free.
+    /// For each port, the time at which its link becomes free.
     free_at: Vec<u64>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Model<'a> {
         self.held[port][queue].iter().map(|held| held.occupied).sum()
     }
 
-    /// Returns the bytes in the whole cells that `size` bytes of memory have.
+    /// Returns `size` bytes of memory, rounded down to whole cells.
     fn whole(&self, size: u64) -> u64 {
         self.switch.cell.map_or(size, |cell| size - size % cell)
     }

@@ -86,8 +86,8 @@ struct Neighbours {
     found: f64,
 }
 
-/// Compares marks by position over repeated runs with the probability of each position. Certain positions must match in every
-/// run; the others are compared in groups of neighbours by χ². Returns the number of groups.
+/// Compares the marks at each position in repeated runs with the probability of a mark there. Positions with probability 0 or 1
+/// must match in every run; the others are compared in groups of neighbours by χ². Returns the number of groups.
 fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
     let mut marked = vec![0u64; count as usize];
     for seed in 0..runs {

@@ -17,7 +17,7 @@ use crate::pacing_rate::PacingRate;
 pub struct Tso {
     /// Largest burst, in bytes of data: `gso_max_size`, 65,536 in Linux.
     pub largest: Bytes,
-    /// Whether the pacing rate sets the size to the data that it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
+    /// Whether the size of a burst is the data that the pacing rate sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
     /// burst has the largest size.
     pub autosized: bool,
 }
@@ -43,7 +43,7 @@ pub struct Backlog {
 }
 
 impl Tso {
-    /// Returns the data of a full burst at this rate: whole segments, at least two.
+    /// Returns the size of a full burst at this rate, in bytes of data: whole segments, at least two.
     pub fn size(&self, config: &Config, rate: Option<PacingRate>) -> Bytes {
         let rate = rate.filter(|_| self.autosized);
         let bytes = rate.map_or(self.largest, |rate| rate.at_once().min(self.largest));

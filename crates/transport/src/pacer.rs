@@ -12,7 +12,7 @@ use crate::pacing_rate::PacingRate;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Instant,
-    /// Part of the current burst's delay that has not been made up yet. It shortens the gap after each segment by up to half.
+    /// Time by which the current burst started late, less the time made up since. It shortens the gap after each segment by up to half.
     late: Duration,
     /// Segments that leave before pacing starts.
     free: u8,

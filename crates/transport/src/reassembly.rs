@@ -27,7 +27,7 @@ impl Reassembly {
     }
 
     /// Records the part of an arriving `range` that was received before, given that all data below `next` has arrived. Keeps only the first
-    /// contiguous part, because an acknowledgement reports one (RFC 2883 §4).
+    /// contiguous part, because an acknowledgement reports only one duplicate (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, range: Range, next: u64) {
         let received = [Range { start: 0, end: next }];
         let common = |held: &Range| held.common(range);

@@ -97,7 +97,7 @@ impl Receiver {
         Self { next, last_ack_sent: next, ..Self::new(config) }
     }
 
-    /// Handles a segment with these marks. Returns the acknowledgements to send now; none for a segment without data, SYN and FIN.
+    /// Handles a segment with these marks. Returns the acknowledgements to send now; none if the segment carries no data, SYN or FIN.
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &DataSegment, marks: Marks) -> Acks {
         let fin = segment.flags.0 & Flags::FIN.0;

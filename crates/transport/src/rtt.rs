@@ -32,7 +32,7 @@ impl Default for RtoConfig {
 /// SRTT, RTTVAR and RTO of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
-    /// `Duration::MAX` before the first sample.
+    /// Smoothed round-trip time; `Duration::MAX` before the first sample.
     srtt: Duration,
     rttvar: Duration,
     rto: Duration,
@@ -69,7 +69,7 @@ impl RttEstimator {
         self.rto = self.unbounded(config).clamp(config.minimum, config.maximum);
     }
 
-    /// Applies RFC 6298 §5.7 after a lost SYN.
+    /// Raises the timeout to at least 3 s after a lost SYN (RFC 6298 §5.7), but not above its maximum.
     pub(crate) fn fall_back(&mut self, config: &RtoConfig) {
         self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
     }

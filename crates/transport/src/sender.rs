@@ -296,7 +296,7 @@ impl Sender {
         }
     }
 
-    /// Returns the time at which to call [`Self::on_timer`]. Every call may change it, usually to a later time.
+    /// Returns the time at which to call [`Self::on_timer`]. Every call of another method may change this time, usually to a later one.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));

@@ -20,7 +20,7 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Returns whether a connection with `queued` bytes in its host must wait. `rate` is `None` before the first round trip, and then
+    /// Returns whether a connection with `queued` bytes in its host must wait. Before the first round trip, `rate` is `None` and
     /// sets no limit.
     #[inline]
     pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
@@ -37,7 +37,7 @@ impl SmallQueue {
         memory > self.limit_output || rate.is_some_and(|rate| rate.is_exceeded(memory))
     }
 
-    /// Returns the memory of buffers of `unit` bytes that hold `queued` bytes.
+    /// Returns how much memory `queued` bytes occupy in buffers of `unit` bytes each, with the overhead of the buffers.
     #[inline]
     fn memory_of(&self, unit: Bytes, queued: Bytes) -> Bytes {
         if self.beside == 0 { queued } else { queued + Bytes(self.beside * queued.0.div_ceil(unit.0)) }

@@ -58,7 +58,7 @@ struct DropState {
     /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
     dropping: bool,
-    /// Whether the last packet was dropped at its scheduled time. If so, the schedule advances if the next packet also waited too long.
+    /// Whether the last packet was dropped on schedule. In that case the schedule advances when the next packet has also waited too long.
     moves_on: bool,
 }
 

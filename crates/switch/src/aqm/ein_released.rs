@@ -4,9 +4,9 @@
 //! The backlog is in packets and includes the departing one. A ring holds the samples of 70 dequeues. The detector sums the growth
 //! between consecutive samples whose times differ, without dividing by the time. It sets CE if the average growth per sample is at least
 //! one twentieth of a packet. Because the average is rounded to an integer, the sum must reach 70 packets: the queue must grow by 70
-//! packets in 70 dequeues. The detector also sets CE if the *oldest* backlog in the ring exceeds 15 packets, because the index advances
-//! before the comparison. The token bucket of the testbed held fewer than 70 packets, so its detector was in effect a threshold of 15
-//! packets. `ein` implements Algorithm 1.
+//! packets in 70 dequeues. The detector also sets CE if the *oldest* backlog in the ring exceeds 15 packets. (It compares the oldest
+//! instead of the newest, because the code advances the index first.) The token bucket of the testbed held fewer than 70 packets, so its
+//! detector was in effect a threshold of 15 packets. `ein` implements Algorithm 1.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};

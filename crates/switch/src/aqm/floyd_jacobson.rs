@@ -18,7 +18,7 @@ use crate::queue::Reading;
 /// Parameters of RED.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Backlog to average.
+    /// Backlog that is averaged: of the queue, the port or the pool.
     pub scope: Scope,
     /// Unit of the backlog.
     pub unit: Unit,
@@ -30,7 +30,7 @@ pub struct Config {
     pub above: Above,
     /// Action on a chosen packet.
     pub action: Action,
-    /// Action on packets while the average is above the range of random choice.
+    /// Action on packets while the average is so high that every packet is chosen.
     pub forced: Forced,
     /// Spacing between marks.
     pub spacing: Spacing,
@@ -118,7 +118,7 @@ pub enum Above {
     Gentle,
 }
 
-/// Action on packets while the average is above the range of random choice, without a random draw.
+/// Action on packets while the average is so high that every packet is chosen, without a random draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
@@ -130,7 +130,7 @@ pub enum Forced {
 }
 
 impl Forced {
-    /// Returns the verdict that this action adds to [`Config::action`].
+    /// Returns the verdict to combine with that of [`Config::action`].
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::AsBelow => Verdict::PASS,
@@ -147,8 +147,8 @@ pub enum Spacing {
     /// Uniform, 1 to 1/p packets apart: §7, Method 2, where the count excludes the packet itself.
     #[default]
     Uniform,
-    /// Uniform, 1 to 1/p − 1 packets apart. The count of Fig. 2 includes the packet itself, except the first packet above the minimum
-    /// threshold. ns-2 counts in the same way without `wait_`.
+    /// Uniform, 1 to 1/p − 1 packets apart. The count in Fig. 2 includes the packet itself, unless it is the first packet above the
+    /// minimum threshold. ns-2 counts in the same way without `wait_`.
     Counted,
     /// Uniform, 1/p to 2/p − 1 packets apart: ns-2's `wait_`.
     Wait,
@@ -163,7 +163,7 @@ pub enum Weighing {
     #[default]
     Packets,
     /// Bytes, in units of typical packets. The count is rounded down to whole typical packets, and the final probability is proportional
-    /// to the size of the packet (ns-2's `bytes_`). The paper's §4 applies the size before the count.
+    /// to the size of the packet (ns-2's `bytes_`). In §4 of the paper, the size scales the probability before the count does.
     Bytes,
 }
 
@@ -281,7 +281,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Counts the packet, and returns the probability *p* raised by the packets or bytes since the last mark (§7, Method 2; ns-2's
+    /// Counts the packet, and returns its marking probability: *p*, adjusted to the packets or bytes since the last mark (§7; ns-2's
     /// `modify_p`).
     fn space(&mut self, index: usize, p: f64, size: Bytes) -> f64 {
         let Config { spacing, weighing, typical_packet, .. } = self.config;

@@ -41,7 +41,7 @@ pub enum Unit {
     Bytes,
     /// Packets of any size.
     Packets,
-    /// Bytes of the memory's cells, as chips count: each packet occupies whole cells.
+    /// Bytes of memory, as chips count them: each packet occupies whole cells.
     Cells,
 }
 
@@ -62,9 +62,9 @@ pub enum Averaging {
 /// Quantity that a marker compares: scope, point, unit and averaging.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauge {
-    /// Backlog to compare.
+    /// Backlog that the marker compares: of the queue, the port or the pool.
     pub scope: Scope,
-    /// Point of comparison.
+    /// Point in a packet's passage through the port at which the marker compares.
     pub point: Point,
     /// Whether to include the arriving or departing packet in the backlog.
     pub counts_packet: bool,
@@ -216,7 +216,7 @@ impl Meter {
     }
 }
 
-/// Returns the name in traces of an average in this unit.
+/// Returns the name that traces use for an average in this unit.
 pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use crate::discipline::QueueState;
 
-    /// Returns two queues of 3 and 4 packets in a pool of 11 packets; the packet's queue is the second.
+    /// Returns a port with queues of 3 and 4 packets in a pool of 11 packets. The gauge is read for a packet of the second queue.
     fn seen() -> Seen {
         let state = |packets, bytes| QueueState { packets, backlog: Bytes(bytes), ..QueueState::default() };
         let mut seen = Seen::queue(0);

@@ -121,7 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Calls `news` with the marker, for an event without a verdict, unless the marker does not handle the packet's queue.
+    /// Passes an event that needs no verdict to the marker: calls `news` with the marker if it handles the packet's queue.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
@@ -302,7 +302,7 @@ macro_rules! markers {
             Boxed(Box<Boxed>),
         }
 
-        /// A marker that is large, or whose work per packet is more than the comparison of a backlog.
+        /// A marker that is large, or that does more for each packet than compare a backlog.
         #[derive(Clone, Debug)]
         pub enum Boxed {
             $(

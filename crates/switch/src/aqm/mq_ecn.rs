@@ -61,8 +61,8 @@ impl Config {
         Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
     }
 
-    /// Returns the backlog range in which the marker acts. It begins at the queue's share of the standard threshold while all queues are
-    /// busy, and ends at the whole standard threshold.
+    /// Returns the backlog range in which the marker acts. It begins at the smallest threshold that any queue has while all queues are
+    /// busy, and ends at the standard threshold.
     pub(super) fn range(&self, shares: &[Share]) -> Range {
         let (kmin, kmax, pmax) = match self.standard {
             Standard::Threshold(k) => (k.into(), k.into(), 1.0),
@@ -141,9 +141,9 @@ struct QueueShare {
 enum LinkShare {
     /// The whole link.
     Strict,
-    /// The part that a quantum per round allows. The value is the transmission time of the quantum on a link of 1 bit/s, in picoseconds.
+    /// The part that a quantum in each round yields. The value is the time to send the quantum on a link of 1 bit/s, in picoseconds.
     Round(f64),
-    /// The part that a weight allows, relative to the weights of the backlogged queues.
+    /// The part that this weight yields, relative to the weights of all backlogged queues.
     Weight(u32),
 }
 

@@ -7,7 +7,7 @@ use super::gauge::{Gauge, Level, Meter, Point};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
-/// Marks every packet that finds a backlog above *K*.
+/// Marker of one port: marks every packet that finds a backlog above *K*.
 #[derive(Clone, Debug)]
 pub struct Threshold {
     meter: Meter,

@@ -64,9 +64,9 @@ impl DynamicThreshold {
 
     /// Returns whether a chip that counts cells admits a packet that occupies `size`.
     ///
-    /// Chips that count cells compare as if the packet were already in the pool: c + k <= α · (S − U − k). A single queue of one-cell
-    /// packets then holds ⌊αS/(1 + α)⌋ cells, the number that the tests of Trident 3, Tomahawk 3 and Tomahawk 5 in sonic-mgmt expect
-    /// (`tests/cells.rs`).
+    /// These chips compare as if the packet of k cells were already in the pool: c + k <= α · (S − U − k), for a queue of c cells in a
+    /// pool of S cells with U in use. A single queue of one-cell packets then holds ⌊αS/(1 + α)⌋ cells, the number that the tests of
+    /// Trident 3, Tomahawk 3 and Tomahawk 5 in sonic-mgmt expect (`tests/cells.rs`).
     pub(super) fn admits_cells(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         self.allows_cells(self.backlog(queue), pool, size)
     }

@@ -31,9 +31,9 @@ pub enum Memory {
 /// Upper limit on a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// In bytes.
+    /// Limit in bytes.
     Bytes(Bytes),
-    /// In packets of any size.
+    /// Limit in packets of any size.
     Packets(u32),
 }
 
@@ -86,7 +86,7 @@ pub enum Policy {
 }
 
 impl Config {
-    /// Returns the largest steady occupancy of the memory by each of `busy` ports that share a pool of the size `pool`. Each port has one
+    /// Returns how much memory each of `busy` ports occupies at most in steady state. The ports share a pool of size `pool`. Each has one
     /// queue with `reserved` reserved bytes, and every packet has the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
@@ -99,12 +99,12 @@ impl Config {
         self.cell.map_or(size, |cell| cell.occupied(size))
     }
 
-    /// Returns the part of a memory of `size` that packets can use.
+    /// Returns how many of `size` bytes of memory packets can use: whole cells only.
     pub fn whole(&self, size: Bytes) -> Bytes {
         self.cell.map_or(size, |cell| cell.whole(size))
     }
 
-    /// Returns the largest steady occupancy of the pool by `busy` ports, under the conditions of [`Self::limit`].
+    /// Returns how much of the pool `busy` ports together occupy at most in steady state, under the conditions of [`Self::limit`].
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         // Queues that may take all free memory use the whole pool, even if it does not divide evenly among them.
@@ -117,8 +117,8 @@ impl Config {
 }
 
 impl Policy {
-    /// Returns the largest steady backlog of each of `busy` ports that share a pool of the size `pool`, excluding the port's `reserved`
-    /// bytes.
+    /// Returns the largest backlog of each of `busy` ports in steady state, excluding the port's `reserved` bytes. The ports share a pool
+    /// of size `pool`.
     fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),
@@ -193,7 +193,7 @@ enum Rule {
     Rare(Box<Rare>),
 }
 
-/// Rule of a buffer that counts cells or has state.
+/// Rule that counts cells or has state.
 #[derive(Clone, Debug)]
 struct Rare {
     policy: Policy,
@@ -317,8 +317,8 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns the memory for a packet that occupies `size`: the reserved buffer if the packet fits in it, otherwise the pool if `allows`
-    /// returns that the policy's limit permits it.
+    /// Returns the memory for a packet that occupies `size`: the reserved buffer if the packet fits in it, otherwise the pool. `allows`
+    /// returns whether the policy's limit permits the packet in the pool.
     #[inline(always)]
     fn room_within(
         &self,

@@ -28,7 +28,7 @@ pub struct Config {
 pub struct Limits {
     /// Limit of each queue; an empty list means no limit.
     pub queues: Vec<Limit>,
-    /// Limit on all queues together. Packets take room in the order of arrival, whatever their queues.
+    /// Limit on all queues together. Packets get room in the order in which they arrive, whichever queue they join.
     pub port: Option<Limit>,
 }
 

@@ -142,8 +142,8 @@ impl IngressBook {
         self.cell.occupied(size).0 / self.cell.size().0
     }
 
-    /// Returns the memory for the part of a packet of `size` that exceeds the reserved cells of `group`, or the reason for refusing the
-    /// packet.
+    /// Returns the memory for a packet of `size`, or the reason for refusing it. The memory is for the part of the packet that does not fit
+    /// in the reserved cells of `group`.
     fn place(&self, group: GroupId, size: Bytes) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];
@@ -160,8 +160,8 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes every group of that pool that has reached its
-    /// condition for this.
+    /// Applies `change` to the account of `group` and to its pool. Then tests the groups of that pool, and pauses or resumes them where
+    /// necessary.
     fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;

@@ -1,6 +1,6 @@
-//! Maps from a packet's DSCP to its traffic class, and from there to its priority group and queue, as SONiC has them.
+//! Maps from the DSCP of a packet to a traffic class, and from the class to a priority group and a queue, as in SONiC.
 
-/// Maps of a chip, or of one of its ports.
+/// Class maps of a chip, or of one of its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassMaps {
     /// Traffic class of each DSCP (`DSCP_TO_TC_MAP`).

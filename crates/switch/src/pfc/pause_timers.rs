@@ -20,8 +20,8 @@ pub enum Change {
 pub struct PauseTimers {
     rate: Rate,
     response: Duration,
-    /// Frames that have arrived but not taken effect yet. Each entry has the time at which the frame takes effect, in order, and the end
-    /// of the pause that it sets for each priority.
+    /// Frames that have arrived but not taken effect yet, in order. Each entry has the time at which the frame takes effect, and the end
+    /// of the pause that the frame sets for each priority.
     arrived: VecDeque<(Instant, [Option<Instant>; PRIORITIES])>,
     /// End of the pause of each priority; `None` if the priority may send.
     ends: [Option<Instant>; PRIORITIES],

@@ -26,7 +26,7 @@ pub struct Pauser {
     config: Config,
     refresh: Duration,
     paused: [bool; PRIORITIES],
-    /// Whether a change of each priority has not been announced in a frame yet.
+    /// For each priority, whether it has changed and no frame has announced the change yet.
     is_news: [bool; PRIORITIES],
     refresh_at: Instant,
 }

@@ -80,8 +80,8 @@ impl Books {
         Counters { received, marked, incast, sent, sent_bytes, dropped, dropped_at_dequeue, max_backlog }
     }
 
-    /// Adds the counters of one of the port's queues, except `max_backlog`, because the port's largest backlog is not the sum of those of
-    /// its queues.
+    /// Adds the counters of one of the port's queues. Excludes `max_backlog`: the queues reach their largest backlogs at different times,
+    /// so the sum would be too large.
     pub(super) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.sent += other.sent;

@@ -21,7 +21,7 @@ pub enum EgressDrop {
     Free,
 }
 
-/// A packet that leaves the port for the link. In-band telemetry reads its other values (rate, bytes sent, backlog) from the port.
+/// A packet that leaves the port for the link. In-band telemetry reads the rate, the bytes sent and the backlog from the port itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
     /// Header of the packet, with the marks set at this port.

@@ -9,8 +9,8 @@ use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
 
-/// Queues of a port, as the path of a packet uses them. The default methods suit a port with one queue; the compiler removes calls to
-/// them.
+/// Queues of a port, with the operations that the path of a packet needs. The default methods suit a port with one queue; the compiler
+/// removes calls to them.
 pub(super) trait Waiting {
     /// The driver's reference to the rest of a packet.
     type Payload: Copy;

@@ -8,7 +8,7 @@ use super::hash::{data_direction, spread, symmetric_hash};
 /// Hash of ns-2's multipath classifier as patched for DCTCP and used in MQ-ECN's simulations. It is Tcl's string hash over the numbers of
 /// node, source, destination and flow. The hash is uneven: some of a leaf's twelve uplinks get 1.4 times their share.
 ///
-/// Flows are numbered as in MQ-ECN's script: by receiver and then by sender, with one flow per pair. Connections that open later have the
+/// Flows are numbered as in MQ-ECN's script: by receiver and then by sender, with one flow per pair. All further connections have the
 /// number 0.
 #[derive(Clone, Debug)]
 pub(super) struct Ns2 {

@@ -52,7 +52,7 @@ pub enum Config {
     },
     /// Weighted fair queueing.
     Wfq {
-        /// Weights in proportion to which the busy queues share the link.
+        /// Weight of each queue. The busy queues share the link in proportion to their weights.
         weights: Vec<u32>,
         /// Definition of virtual time.
         virtual_time: VirtualTime,

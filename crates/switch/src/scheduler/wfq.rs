@@ -187,7 +187,7 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Advances virtual time until `done` of the work on the current packet is counted. GPS does the same amount of work.
+    /// Advances virtual time by the work on the current packet that is not counted yet, up to a total of `done`. GPS does as much work.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

@@ -43,7 +43,7 @@ const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 /// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`.
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of `HYSTART_DELAY_MIN` (4 ms) to the longest gap within a train of acknowledgements (2 ms, `hystart_ack_delta_us`).
-/// `MIN_OVER_ACK_DELAY` is its ratio to the limit of `hystart_ack_delay` (1 ms).
+/// `MIN_OVER_ACK_DELAY` is the ratio of `HYSTART_DELAY_MIN` to the limit of `hystart_ack_delay` (1 ms).
 const MIN_OVER_ACK_DELTA: u64 = 2;
 const MIN_OVER_ACK_DELAY: u64 = 4;
 /// Divisor of the round-trip time in the threshold: RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
@@ -78,7 +78,7 @@ pub(super) struct HyStart {
 /// Conservative slow start (RFC 9406 §4.2).
 #[derive(Clone, Copy, Debug)]
 struct Css {
-    /// *cssBaselineMinRtt*.
+    /// Round-trip time that later rounds are compared with (*cssBaselineMinRtt*).
     baseline: Duration,
     rounds: u32,
 }

@@ -49,7 +49,7 @@ pub enum Congestion {
     Loss,
     /// An expiry of the retransmission timer.
     Timeout,
-    /// A further expiry for the same segment.
+    /// A further expiry of the retransmission timer for the same segment.
     RepeatedTimeout,
 }
 

@@ -68,7 +68,7 @@ mod tests {
     /// At this rate 1,460 bytes take 11.68 us.
     const RATE: Rate = Rate::from_gbps(1);
 
-    /// Returns a sender that has sent its window: half of ten segments.
+    /// Returns a sender that has sent its first window of five segments, half of the initial window.
     fn driven() -> Driven {
         Driven::under(congestion::Config::Timed(Config { rate: RATE, every: EVERY }), 1_000_000_000)
     }

@@ -162,7 +162,7 @@ impl Window {
         self.lose(self.loss_base(flight_size) / 2);
     }
 
-    /// Restarts from one segment after a timeout; `None` keeps ssthresh.
+    /// Restarts from one segment after a timeout, with this `ssthresh`; `None` leaves ssthresh unchanged.
     pub(crate) fn start_over(&mut self, ssthresh: Option<u64>) {
         if let Some(ssthresh) = ssthresh {
             self.set_ssthresh(ssthresh);

@@ -1,8 +1,8 @@
-//! Rules of a sender in which ns-2 differs from the RFCs, apart from the repair of losses.
+//! Rules on which ns-2's senders differ from the RFCs, except for the rules that repair losses.
 
 use super::interface::Method;
 
-/// Rules of one sender. [`RFC`] follows the RFCs.
+/// Rules of one kind of sender. The constant [`RFC`] has the rules of the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// Whether a fast retransmit restarts the retransmission timer and ends the current RTT measurement.
@@ -28,7 +28,7 @@ pub(crate) enum BackOffEnds {
     WithSample,
     /// Any acknowledgement of new data.
     WithNewData,
-    /// Any acknowledgement of new data, after the timer was restarted with its back-off.
+    /// Any acknowledgement of new data. It first restarts the timer, which therefore still has the longer timeout.
     AfterTimer,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum BackOffEnds {
 pub(crate) enum Ece {
     /// The first one for data beyond the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// The first one for data beyond the last cut, and the first one after a timeout, also if it is a duplicate (`TcpAgent::ecn`).
+    /// The first one for data beyond the last cut, and the first one after a timeout, even if it is a duplicate (`TcpAgent::ecn`).
     AfterTimeout,
     /// The first one for data beyond the last cut, and the first one after a timeout, if it acknowledges new data (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,

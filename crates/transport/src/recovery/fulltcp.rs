@@ -12,7 +12,8 @@ use crate::scoreboard::{Range, Scoreboard};
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
-    /// Whether fast recovery is in progress [`fastrecov_`]. An acknowledgement below the data sent at the last cut is then partial.
+    /// Whether fast recovery is in progress [`fastrecov_`]. Acknowledgements are then partial until all data sent before the last cut is
+    /// acknowledged.
     fast: bool,
     /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
     by_pipe: bool,
@@ -170,8 +171,8 @@ impl FullTcp {
         true
     }
 
-    /// Returns the start of the next data to send (`nxt_tseq`): the first hole below selectively acknowledged data, until the data sent at
-    /// the last cut is acknowledged. After that, or without a hole, it is `send_from`, even if the receiver has that data.
+    /// Returns the start of the next data to send (`nxt_tseq`). While data sent before the last cut is unacknowledged, this is the first
+    /// hole below selectively acknowledged data. Otherwise, or without a hole, it is `send_from`, even if the receiver has that data.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())

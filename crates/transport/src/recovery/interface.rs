@@ -90,7 +90,7 @@ pub(crate) struct Outcome {
     pub(crate) keeps_timer: bool,
 }
 
-/// Time values of the sender.
+/// Current time, smoothed round-trip time and retransmission timeout of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Instant,

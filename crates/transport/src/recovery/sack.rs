@@ -51,7 +51,7 @@ impl Sack {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// Returns the new data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
+    /// Returns how many bytes of new data limited transmit has sent. FlightSize excludes them (RFC 5681 §3.2 step 2).
     pub(super) fn limited(&self) -> u64 {
         self.limited
     }
@@ -237,7 +237,7 @@ impl Sack {
         Some(Range { start: hole.start.max(hole.end.saturating_sub(config.mss.0)), end: hole.end })
     }
 
-    /// Returns at most a segment of the first hole below `limit` that was not retransmitted.
+    /// Returns the first hole below `limit` that was not retransmitted, cut to the length of a segment.
     fn hole(&self, limit: u64, config: &Config) -> Option<Range> {
         let hole = self.scoreboard.hole_from(self.high_rxt, limit)?;
         Some(Range { end: hole.end.min(hole.start + config.mss.0), ..hole })

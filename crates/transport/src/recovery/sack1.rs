@@ -18,7 +18,7 @@ pub(crate) struct Sack1 {
     dup_acks: u32,
     /// Whether no new data was acknowledged since the timer fired [`timeout_`].
     timed_out: bool,
-    /// Data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
+    /// End of the data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
     recover: u64,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,

@@ -22,7 +22,7 @@ impl Undo {
         self.prior = None;
     }
 
-    /// Saves the window before the reduction of a recovery. A second reduction does not replace it (Linux,
+    /// Saves the window that a recovery is about to reduce. A second reduction does not replace the saved window (Linux,
     /// `tcp_enter_loss`).
     pub(super) fn remember(&mut self, prior: Prior) {
         self.prior.get_or_insert(prior);

@@ -8,7 +8,7 @@ use crate::config::{Config, EceReaction};
 use crate::congestion::{Congestion, CongestionControl, EcnMode};
 
 impl Sender {
-    /// Returns whether the ECE of an acknowledgement with this number and this many new bytes cuts the window.
+    /// Returns whether an acknowledgement with ECE, with this number and with this many new bytes, cuts the window.
     #[inline]
     pub(super) fn heeds_ece(&self, config: &Config, number: u64, acked: u64) -> bool {
         let after_timeout = self.last_cut == Some(Congestion::Timeout);

@@ -8,8 +8,8 @@ use crate::config::Config;
 use crate::recovery::{Clock, Expiry, Prior};
 
 impl Sender {
-    /// Handles the timer while recovery owns it. Returns whether the timer had another purpose than a retransmission
-    /// timeout.
+    /// Handles the timer while recovery owns it. Returns `false` if the timer fired for a retransmission timeout, or if
+    /// recovery does not own it.
     #[cold]
     pub(super) fn on_timer_of_recovery(&mut self, config: &Config, now: Instant) -> bool {
         let (data, clock) = (self.outstanding(), self.clock(now));

@@ -55,7 +55,7 @@ impl Sender {
         }
     }
 
-    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement without delivery has no effect,
+    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement that delivers no data has no effect,
     /// as in Linux.
     pub(super) fn reduce_further(&mut self, config: &Config, delivered: u64) {
         let flight = self.next - self.una;

@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether the connection repairs a loss. With RACK, `disordered` is always set, so only the phase shows whether it does.
+    /// Returns whether the connection repairs a loss. With RACK, `disordered` is always set, so only the phase shows ongoing repairs.
     pub(super) fn repairs(&self) -> bool {
         let every_segment = matches!(self.recovery.as_deref(), Some(Recovery::Rack(_)));
         self.disordered && !(every_segment && self.phase() == Phase::Open)

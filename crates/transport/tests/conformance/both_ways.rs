@@ -13,7 +13,7 @@ fn other() -> DataSegment {
     DataSegment { seq: 5 * MSS, len: 300, tsval: sent_at, flags: Flags::ACK, ..DataSegment::default() }
 }
 
-/// Returns that segment with the acknowledgement that `listening` adds.
+/// Returns the segment [`other()`] with the acknowledgement that `listening` adds to it.
 fn carried(listening: &mut Listening) -> DataSegment {
     listening.receiver.carry(&listening.config, listening.now, other())
 }

@@ -36,7 +36,7 @@ fn a_segment_that_tells_of_a_smaller_window_may_be_acknowledged_at_once() {
     assert_eq!(acks(true), [1, 0, 1, 0, 1]);
 }
 
-/// Returns the growth of cwnd of a sender in slow start at cwnd 10 that writes `segments` segments, after one acknowledgement.
+/// Returns how much one acknowledgement increases cwnd. The sender is in slow start at a cwnd of ten and writes `segments` segments.
 fn growth(app_limited: AppLimited, segments: u64) -> u64 {
     let mut script = Scripted::started(Config { app_limited, ..reno() }, segments * MSS);
     script.ack(MSS, &[]);

@@ -7,7 +7,7 @@ use shallows_transport::congestion::dctcp::{Config as Dctcp, EceGrowth};
 use shallows_transport::congestion::{Avoidance, LossBase};
 use shallows_transport::{AckCounts, Config, DelayedAck, RestartAfterIdle};
 
-/// Returns a sender that counts acknowledgements, in congestion avoidance at a cwnd of five segments: a loss halved ten.
+/// Returns a sender that counts acknowledgements, in congestion avoidance. A loss has halved its cwnd from ten to five segments.
 fn counting(config: Config) -> Scripted {
     let config = Config { avoidance: Avoidance::Counted, loss_base: LossBase::Cwnd, ..config };
     let mut script = Scripted::started(config, 10 * MSS);

@@ -10,7 +10,7 @@ use shallows_transport::{Config, Method, Phase};
 
 const BOTH: [Method; 2] = [Method::FullTcp, Method::Sack1];
 
-/// Returns a configuration without limited transmit, as the papers' FullTcp.
+/// Returns `config` with this recovery and without limited transmit, as for FullTcp in the papers.
 fn with(recovery: Method, config: Config) -> Config {
     Config { recovery, limited_transmit: false, ..config }
 }

@@ -5,7 +5,7 @@ use shallows_core::Bytes;
 use shallows_core::packet::DataSegment;
 use shallows_transport::{Config, Method};
 
-/// Returns the SACK blocks, in segments, of the acknowledgement of segment `index`.
+/// Delivers segment `index`, and returns the SACK blocks in its acknowledgement, counted in segments.
 fn report(receiving: &mut Listening, index: u64) -> Vec<(u64, u64)> {
     let acks = receiving.data(index);
     assert_eq!(acks.len(), 1);

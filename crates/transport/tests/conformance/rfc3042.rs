@@ -1,4 +1,4 @@
-//! Limited transmit (RFC 3042 §2), without selective acknowledgements; rfc5681.rs tests it with them.
+//! Limited transmit (RFC 3042 §2) without selective acknowledgements. The tests with selective acknowledgements are in rfc5681.rs.
 
 use crate::script::{MSS, NOTHING, Scripted, ack, without_sack};
 use shallows_core::Bytes;

@@ -199,8 +199,8 @@ fn both_directions_carry_timestamps() {
     assert_eq!((data.tsval, data.tsecr), (script.now, Instant::ZERO + RTT));
 }
 
-/// Opens a connection with Linux's rules and retransmits its SYN `losses` times. Returns the wait of each SYN in milliseconds, and
-/// the sender after the last SYN was answered 4 ms after it was sent.
+/// Opens a connection with Linux's rules and retransmits its SYN `losses` times; the last SYN is answered after 4 ms. Returns how many
+/// milliseconds passed before each retransmission, and the sender.
 fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
     let rto = RtoConfig { initial: Duration::from_millis(10), ..FREE };
     let config = Config { rto, handshake: true, lost_syn: LostSyn::Linux, ..reno() };

@@ -1,4 +1,4 @@
-//! Data center TCP (RFC 8257), rule by rule, and bugs that other simulators have had in it.
+//! Data center TCP (RFC 8257), rule by rule, with tests for bugs that other simulators have had in DCTCP.
 
 use crate::script::{Listening, MSS, Scripted, dctcp, every, reno_with_ecn};
 use proptest::prelude::*;

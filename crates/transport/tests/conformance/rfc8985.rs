@@ -339,7 +339,7 @@ fn recovery_sends_in_proportion_under_prr() {
     assert_eq!(sent, [vec![], vec![], vec![10], vec![11]]);
 }
 
-/// Returns the same configuration with reports of duplicate data (RFC 2883).
+/// Returns the configuration of [`config()`] with reports of duplicate data (RFC 2883).
 fn heeding() -> Config {
     Config { dsack: true, ..config() }
 }

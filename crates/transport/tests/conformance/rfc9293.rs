@@ -1,4 +1,4 @@
-//! RFC 9293's own rules of TCP that are modelled: the end of a connection, and the receiver's window.
+//! Rules of RFC 9293 for the end of a connection and for the receiver's window.
 
 use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
 use shallows_core::packet::{AckSegment, DataSegment, Flags};

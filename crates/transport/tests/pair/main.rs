@@ -173,7 +173,7 @@ prop_compose! {
     }
 }
 
-/// Returns the configurations of a sender and a receiver of different kinds after negotiation, as `agree` of `scenario` does.
+/// Returns the configurations on which a sender and a receiver agree, as the function `agree` in the crate `scenario` does.
 fn agreed(near: Config, far: Config) -> (Config, Config) {
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     // Without a SYN, neither side would learn that the other does not support ECN.

@@ -17,7 +17,7 @@ pub struct Config {
     pub bins: u32,
     /// Initial credits of each bin in a period, *c₀*.
     pub credits: InitialCredits,
-    /// Number of bins that a packet is hashed to, *κ*; more than one make a Bloom counter (§4.1).
+    /// Number of bins that a packet is hashed to, *κ*. With more than one, the bins form a Bloom counter (§4.1).
     pub hashes: u32,
     /// Rule for the end of a priority period.
     pub period: Period,
@@ -153,7 +153,7 @@ impl Config {
         }
     }
 
-    /// Returns whether HP and LP swap their sizes with their roles.
+    /// Returns whether HP and LP also swap their sizes when they swap roles.
     pub(super) fn sizes_swap(&self) -> bool {
         matches!(self.division, Division::Equal | Division::Unequal { sizes: Sizes::Swap, .. })
     }

@@ -65,7 +65,7 @@ impl<T: Copy + Default> HashedQueue<T> {
     }
 }
 
-/// Returns the bytes that a port's bins and its list of a packet's bins occupy in the simulator's memory.
+/// Returns the bytes of the simulator's memory that a port needs for its bins and for a list of the bins that one packet uses.
 pub(super) fn footprint(config: &Config) -> u64 {
     credits::footprint(config.bins) + u64::from(config.hashes) * size_of::<usize>() as u64
 }
@@ -197,7 +197,7 @@ impl<T: Copy + Default> Hcf<T> {
         Left { item, queue: 0, ends_turn: false }
     }
 
-    /// Swaps the queues and starts a new period, each if configured, after HP has become empty by sending (Algorithm 1, transmit()).
+    /// Handles a departure that leaves HP empty: swaps the queues, begins a new period, or both, as configured (Algorithm 1, transmit()).
     fn high_became_empty(&mut self, now: Instant) {
         if self.swap == Swap::WhenEmpty {
             self.swaps += 1;

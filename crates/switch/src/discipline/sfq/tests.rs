@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Returns an SFQ in which flow *n* does not share its bucket.
+/// Returns an SFQ in which no two of the tests' flows share a bucket.
 fn sfq(max_packets: u32, drop: DropRule) -> Sfq<u32> {
     let config = Config { buckets: 16, max_packets, hash: FlowHash::SourceOnly, drop, ..Config::default() };
     Sfq::new(&config, stream(1))
@@ -188,7 +188,7 @@ fn one_place_is_enough_for_stealing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The model keeps one list per flow in the order of turns, and applies the drop rules of the sources.
+    /// The model keeps one list of packets per flow, in the order of turns, and applies the published drop rules.
     #[test]
     fn departures_and_drops_are_those_of_the_rule(
         steps in steps(8, 300),

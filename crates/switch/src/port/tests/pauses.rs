@@ -3,7 +3,7 @@
 use super::elaborate::{REFILL, shaped, two_queues};
 use super::*;
 
-/// Receives a packet of this class, which takes one slot of 80 ns.
+/// Receives a packet of this class. Its transmission takes one slot of 80 ns.
 fn arrive(port: &mut Port<u32>, buffer: &mut SharedBuffer, at: Instant, class: u8) -> Arrival<u32> {
     let header = packet(Ecn::Ect).with_class(class);
     port.receive(at, Ingress::NONE, header, u32::from(class), buffer, &mut Vec::new())

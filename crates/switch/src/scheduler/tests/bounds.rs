@@ -60,7 +60,7 @@ fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
     rounds
 }
 
-/// Generates quanta of at least the largest packet, and arrivals for their queues.
+/// Generates quanta that are at least as large as the largest packet, and arrivals for their queues.
 fn round_robins() -> impl Strategy<Value = (Vec<u64>, Vec<Arrival>)> {
     prop::collection::vec(MTU..3 * MTU, 1..6)
         .prop_flat_map(|quanta| (Just(quanta.clone()), arrivals(quanta.len())))
@@ -158,9 +158,9 @@ proptest! {
         }
     }
 
-    /// Shreedhar and Varghese, Theorem 4.4, without their scaling: over any time in which queues i and j hold packets, |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤
-    /// 1 + Max/Qᵢ + Max/Qⱼ, even if quanta are smaller than a packet. Summed over j, with ΣS = W, this bounds the distance from the share
-    /// under GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
+    /// Shreedhar and Varghese, Theorem 4.4, without their scaling: while queues i and j with quanta Q hold packets, the bytes S that they
+    /// send satisfy |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤ 1 + Max/Qᵢ + Max/Qⱼ, even if quanta are smaller than a packet. Summed over j, with ΣS = W, this
+    /// bounds the distance from the share under GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
     #[test]
     fn dwrr_is_as_far_from_gps_as_its_authors_say(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -258,7 +258,8 @@ proptest! {
         }
     }
 
-    /// Golestani, Theorem 1: over any time in which two queues hold packets, |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ Max/wᵢ + Max/wⱼ.
+    /// Golestani, Theorem 1: while two queues of weights w hold packets, the bytes S that they send satisfy
+    /// |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ Max/wᵢ + Max/wⱼ.
     #[test]
     fn scfq_shares_within_one_packet_of_each_queue(queues in saturated()) {
         let weights: Vec<u32> = queues.iter().map(|queue| queue.0 as u32).collect();
@@ -277,8 +278,8 @@ proptest! {
         }
     }
 
-    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet finishes later than at its guaranteed rate by at most one packet of each
-    /// other queue. Under WFQ it finishes later by at most one packet of the largest size.
+    /// Goyal, Lam and Vin (NOSSDAV '95): a packet finishes later than at its guaranteed rate by at most the time to send one packet of each
+    /// other queue (SCFQ), or one packet of the largest size (WFQ).
     #[test]
     fn scfq_is_at_most_one_packet_of_each_other_queue_late((weights, arrivals) in weights_and_arrivals()) {
         let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();

@@ -25,14 +25,14 @@ use crate::scoreboard::Range;
 struct Latest {
     /// *RACK.xmit_ts* and *RACK.end_seq*: the latest transmission known to be delivered.
     transmission: Transmission,
-    /// *RACK.rtt*.
+    /// Round-trip time of that transmission (*RACK.rtt*).
     rtt: Duration,
-    /// *RACK.min_RTT* of the whole connection; `Duration::MAX` before the first sample.
+    /// Smallest round-trip time of the whole connection (*RACK.min_RTT*); `Duration::MAX` before the first sample.
     min_rtt: Duration,
-    /// *RACK.fack*.
+    /// Highest sequence number known to be delivered (*RACK.fack*).
     highest: u64,
     reordering_seen: bool,
-    /// Smallest round-trip time of the last acknowledgement's deliveries; `Duration::MAX` without a sample.
+    /// Smallest round-trip time among the segments that the last acknowledgement delivered; `Duration::MAX` without a sample.
     measured: Duration,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Rack {
     latest: Latest,
     tlp: Tlp,
     reordering: Reordering,
-    /// *RACK.reo_wnd*.
+    /// Length of the reordering window (*RACK.reo_wnd*).
     window: Duration,
     pub(super) course: Course,
     /// New data sent beyond cwnd by limited transmit.

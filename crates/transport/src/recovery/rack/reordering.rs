@@ -8,9 +8,9 @@ const PERSIST: u8 = 16;
 /// Growth of the reordering window after reports of duplicates (RFC 2883).
 #[derive(Debug)]
 pub(super) struct Reordering {
-    /// *RACK.reo_wnd_mult*.
+    /// Factor by which the reordering window has grown (*RACK.reo_wnd_mult*).
     multiple: u8,
-    /// *RACK.reo_wnd_persist*.
+    /// Number of recoveries without a report of duplicates until the window is reset (*RACK.reo_wnd_persist*).
     persist: u8,
     /// *RACK.dsack_round*: SND.NXT at the last growth, until that data is acknowledged.
     round: Option<u64>,
@@ -22,7 +22,7 @@ impl Reordering {
     }
 
     /// Processes an acknowledgement of all data below `una` while SND.NXT is `next`. `reported` states whether it reports
-    /// duplicates, `ended` whether a recovery has ended with it.
+    /// duplicates; `ended` states whether it ends a recovery.
     pub(super) fn on_ack(&mut self, (una, next): (u64, u64), reported: bool, ended: bool) {
         self.round = self.round.filter(|&round| una < round);
         if self.round.is_none() && reported {
@@ -37,7 +37,7 @@ impl Reordering {
         }
     }
 
-    /// Returns *RACK.reo_wnd* if reordering is tolerated.
+    /// Returns the length of the reordering window (*RACK.reo_wnd*) if reordering is tolerated.
     pub(super) fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
         Duration((min_rtt.0 / 4).saturating_mul(u64::from(self.multiple))).min(srtt)
     }

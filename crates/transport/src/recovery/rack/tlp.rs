@@ -11,7 +11,7 @@ use crate::scoreboard::Range;
 pub(super) struct Tlp {
     /// *TLP.end_seq*: SND.NXT when the current probe was sent; zero without a probe.
     end: u64,
-    /// *TLP.is_retrans*.
+    /// Whether the current probe is a retransmission (*TLP.is_retrans*).
     is_retransmission: bool,
     /// Whether the round-trip time was measured since the last probe.
     measured: bool,
