@@ -23,12 +23,12 @@ pub(crate) struct Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// Kind of the connections of each workload: one kind for each distinct `tcp` table, 0 for the hosts' own settings.
+    /// For each workload, the kind of its connections. Each distinct `tcp` table is a kind; kind 0 has the hosts' own settings.
     kinds: Vec<u16>,
-    /// Numbers of the sender's and the receiver's transport, by kind and by the groups of both hosts.
+    /// Transport numbers of sender and receiver, for each kind of connection, sending group and receiving group.
     of_sides: Vec<[u16; 2]>,
-    /// Transport numbers of sender and receiver for answers on the connections of their requests, in the order of `of_sides`; empty if no
-    /// workload has such answers.
+    /// Transport numbers of sender and receiver for answers that use the connections of their requests, indexed like `of_sides`. Empty if
+    /// no workload has such answers.
     of_answers: Vec<[u16; 2]>,
 }
 
