@@ -43,7 +43,7 @@ pub(crate) enum Class {
     Epoch,
 }
 
-/// Class of each number. The array has 16 entries, one for each value of four bits; no event has the last number.
+/// Classes of events, indexed by the four bits that encode the class. The last of the 16 entries is unused.
 const CLASSES: [Class; 16] = [
     Class::Pause,
     Class::Transmit,
@@ -67,7 +67,8 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Number of bits of a link's rank, which orders the link's events, and of its place, by which the network finds the link.
+/// Number of bits for a link's rank, and number of bits for its place. The rank orders events; the place is the index of the link's near or
+/// far end.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {

@@ -114,7 +114,7 @@ pub struct LinkAt {
     pub(crate) rank: LinkRank,
 }
 
-/// Clock, event queue and hosts of a network, as the network uses them.
+/// Interface through which a network uses its clock, its event queue and its hosts.
 pub trait Driver<T> {
     /// Returns the current time.
     fn now(&self) -> Instant;

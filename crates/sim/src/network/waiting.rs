@@ -25,7 +25,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Returns the order for the node with this number. The links that leave it have consecutive numbers from `first` on.
+    /// Returns the order for the node with this number. The links that leave the node have consecutive numbers, starting at `first`.
     pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
