@@ -37,12 +37,12 @@ pub struct QueryOutcome {
 }
 
 impl QueryOutcome {
-    /// Returns the share of responses that are in the result.
+    /// Returns the share of responses that the client received in time.
     pub fn quality(&self) -> f64 {
         ratio(self.in_time.into(), self.responses.into())
     }
 
-    /// Returns the bytes in the result divided by the completion time, in Gbit/s. For a block transfer, this is the size of the block
+    /// Returns the bytes received in time divided by the completion time, in Gbit/s. For a block transfer, this is the size of the block
     /// divided by the time of its slowest part.
     pub fn goodput_gbps(&self) -> Option<f64> {
         let seconds = self.completion_time?.as_secs_f64();

@@ -40,7 +40,7 @@ pub struct Report {
     /// Number of packets in each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
-    /// Segments with data that the port dropped, by link.
+    /// Number of dropped segments with data at each port, by link.
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) pauses: Vec<PauseCounts>,
