@@ -18,7 +18,7 @@ use crate::sys::machine::{self, Who};
 use crate::sys::packets::{BATCH, Packets};
 use crate::sys::poll;
 
-/// The switch's ends of the interfaces of hosts.
+/// Switch of the testbed: its interfaces to the hosts, and the ring of frames that arrive on them.
 #[derive(Debug)]
 pub struct Switch<'a> {
     packets: Packets,
