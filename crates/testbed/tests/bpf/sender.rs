@@ -7,7 +7,7 @@ use crate::script::{CWR, ECE, ECT, INCAST, Kernel, NOT_ECT, SYN, Seen, Sending};
 
 /// The testbed's own congestion controls that are DCTCP, or contain it.
 const BOTH: [&str; 2] = ["\"dctcp\"", "\"pulser\""];
-/// Retransmission timeout longer than any wait of these tests, except for timeouts.
+/// Retransmission timeout that is longer than all waits in these tests, except waits for a timeout.
 const PATIENT: &str = "rto = {min = \"400ms\"}";
 /// `TCP_CA_Recovery` of net/tcp_states.h.
 const RECOVERY: u8 = 3;
