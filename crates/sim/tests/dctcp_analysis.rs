@@ -76,9 +76,9 @@ impl Analysis {
         }
     }
 
-    /// Returns the cut of each window, in packets, with alpha as it changes, for windows in step that are not rounded to packets. The
-    /// unit of time is a round trip. A cut occurs when a window has grown to W* + 1, and for one round trip from then on all
-    /// acknowledgements carry ECE; alpha changes once per round trip, at other times than the cuts (RFC 8257 §3.3).
+    /// Returns the mean cut of a window, in packets. It takes the changes of alpha into account, and assumes that all windows change in
+    /// step and are not rounded to packets. The unit of time is a round trip. A window is cut when it has grown to W* + 1. For one round
+    /// trip afterwards, all acknowledgements carry ECE. Alpha changes once per round trip, at other times than the cuts (RFC 8257 §3.3).
     fn in_step(&self, gain: f64) -> f64 {
         let top = self.window + 1.0;
         let (mut alpha, mut update, mut cut) = (0.2, 0.37_f64, 0.0);
@@ -112,7 +112,7 @@ impl Analysis {
     }
 }
 
-/// Backlog in packets after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled.
+/// Shape of the backlog after 50 ms, in packets. By then alpha has settled, because it averages over about 16 windows of 0.15 ms.
 #[derive(Clone, Copy, Debug)]
 struct Sawtooth {
     max: f64,
@@ -226,15 +226,16 @@ fn the_swing_is_that_of_windows_in_step_less_what_they_grow_while_they_are_cut()
         let swing = simulate(flows, &[("tcp.congestion", &kind)]).amplitude;
         (swing, f64::from(flows) * Analysis::of(flows).in_step(gain))
     };
-    // One window agrees to a packet, since a queue holds whole packets.
+    // With one flow, the swing agrees to within a packet, since a queue holds whole packets.
     let (swing, in_step) = seen(1, 1.0 / 16.0);
     assert!((swing - in_step).abs() <= 1.0, "{swing}, in step {in_step}");
-    // Two are cut in immediate succession. A is 11.1, the changing alpha leaves 10.6, and with 1/256 it hardly changes.
+    // Two windows are cut in immediate succession. A is 11.1 packets; the changes of alpha reduce the swing to 10.6. With a gain of 1/256,
+    // alpha hardly changes.
     for gain in [1.0 / 16.0, 1.0 / 256.0] {
         let (swing, in_step) = seen(2, gain);
         within("amplitude", swing, in_step, 0.03);
     }
-    // Four are cut within a round trip, in which each grows by a packet at most.
+    // Four windows are cut within one round trip. In this time, each grows by at most one packet.
     for gain in [1.0 / 16.0, 1.0 / 256.0] {
         let (swing, in_step) = seen(4, gain);
         assert!((in_step - 4.0..=in_step).contains(&swing), "{swing}, in step {in_step}");
