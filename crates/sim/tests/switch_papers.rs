@@ -241,7 +241,7 @@ ecn = true
     assert!(open > 99.0, "{open} Gbit/s");
 }
 
-/// Runs a star at 10 Gbit/s with DCTCP's and Pulser's markers at N samples.
+/// Runs a star at 10 Gbit/s with the markers of DCTCP and Pulser. Pulser's marker averages over `samples` samples.
 fn pulser(samples: u32, stop: &str, workload: &str) -> Report {
     let text = format!(
         "
