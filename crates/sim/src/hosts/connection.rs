@@ -45,7 +45,7 @@ pub(crate) struct SenderSide {
     pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
     pub(crate) generation: u32,
-    /// Current flow, by number of its record.
+    /// Number of the current flow; `None` if the sender has no flow.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the first byte of the current flow; `flow_end` is the sequence number after the last byte.
     pub(crate) flow_start: u64,

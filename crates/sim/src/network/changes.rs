@@ -41,7 +41,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the counts of packets lost in flight in this partition, by number of the link.
+    /// Returns the counts of packets lost in flight in this partition, by link number.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }

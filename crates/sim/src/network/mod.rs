@@ -87,7 +87,7 @@ pub struct Network<T> {
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
-    /// Packets lost in flight in this partition, by number of the link.
+    /// Packets lost in flight in this partition, by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
     lossless: Option<Box<Lossless>>,

@@ -13,7 +13,7 @@ pub(super) struct Lossless {
     /// Ingress accounting by place of the node; hosts have none.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
-    /// PFC frames sent and received.
+    /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
     /// Scratch space, kept to avoid allocations.

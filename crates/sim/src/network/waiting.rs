@@ -68,8 +68,8 @@ impl Waiting {
         Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// Returns an entry without waiting packets for all hosts. The ports of hosts precede those of switches. Hosts share no memory: their
-    /// ports send in any order.
+    /// Returns an entry without waiting packets for all hosts. Ports of hosts have the first indices, before the ports of switches. Hosts
+    /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }
