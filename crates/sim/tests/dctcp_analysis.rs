@@ -1,14 +1,13 @@
 //! Tests of the sawtooth of DCTCP's queue against the fluid analysis of Alizadeh et al. (SIGCOMM '10) §3.3, as in their Fig. 12.
 //!
-//! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where
-//! A = ½·√(2N(C·RTT + K)), with a period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on
-//! the wire per second. Each window grows by one packet per round trip, so round trips here are those that packets see:
-//! the base RTT and the mean queueing delay.
+//! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where A = ½·√(2N(C·RTT + K)), with a
+//! period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on the wire per second. Each window grows by one
+//! packet per round trip, so in these tests a round trip is the base RTT plus the mean queueing delay.
 //!
-//! Two simplifications of the analysis make the actual swing smaller than A. It holds alpha constant; with g = 1/16 alpha decays
-//! between two cuts, and is smallest at a cut ([`Analysis::in_step`] accounts for it). And it cuts all windows at one time;
-//! in the simulation they are cut within a round trip, as packets of one flow follow those of another, and meanwhile the others
-//! grow, by at most a packet each. A gain of 1/256 avoids the first effect, a single flow the second.
+//! Two simplifications of the analysis make the actual swing smaller than A. It assumes a constant alpha; with g = 1/16, alpha decays
+//! between two cuts and is smallest at a cut ([`Analysis::in_step`] accounts for this). It also cuts all windows at the same time. In the
+//! simulation, windows are cut one after the other within a round trip, and those that are cut later grow meanwhile, by at most a packet
+//! each. A gain of 1/256 avoids the first effect, and a single flow avoids the second.
 //!
 //! As in the paper's ns-2 runs an acknowledgement is sent for each packet and grows the window by 1/cwnd. RFC 5681's byte
 //! counting, the default of Shallows, adds whole segments and restarts its count after each cut; the last test shows the effect.
