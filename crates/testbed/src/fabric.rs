@@ -1,9 +1,9 @@
 //! The network between the hosts: the ports, links and switches of an experiment, through which frames pass.
 //!
-//! The fabric has its own clock, that of its events. A driver passes frames with their send times, and advances the fabric to the
-//! current time ([`Fabric::advance`]). All events in the fabric then have their exact times, however late the call is: a port that
-//! is busy until some time sends its next packet at that time. Only deliveries to hosts are late, by a known amount: each
-//! delivery contains its due time.
+//! The fabric has its own clock, which shows the time of the current event. A driver passes frames with their send times, and advances the
+//! fabric to the current time ([`Fabric::advance`]). All events in the fabric then have their exact times, however late the call is: a port
+//! that is busy until some time sends its next packet at that time. Only deliveries to hosts are late, by a known amount: each delivery
+//! contains its due time.
 
 use std::collections::VecDeque;
 use std::io;

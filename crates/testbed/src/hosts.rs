@@ -182,7 +182,7 @@ fn kernel_drops() -> u64 {
         + counters(&read("netstat"), "IpExt:", &["InNoRoutes"])
 }
 
-/// Returns the sum of some counters of a file that has a line of names and a line of numbers for each protocol.
+/// Returns the sum of the counters `names` of `protocol`. `text` has two lines for each protocol: one with names, and one with numbers.
 fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)).map(str::split_whitespace);
     let (Some(all), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
@@ -278,7 +278,7 @@ fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String 
     format!("qdisc add dev eth0 root tbf rate {rate}bit burst {burst} limit 67108864{overhead}\n")
 }
 
-/// Returns the name of the switch's end of a host's interface.
+/// Returns the name of the interface at the switch that leads to a host.
 fn far(host: HostId) -> String {
     format!("h{}", host.0)
 }

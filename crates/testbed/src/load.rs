@@ -190,7 +190,7 @@ impl<'a> Load<'a> {
         self.open_announced()
     }
 
-    /// Records the kernel's state of the senders of traced flows, if a reading is due.
+    /// Records the state that the kernel reports for the senders of traced flows, if a reading is due.
     fn read_senders(&mut self, clock: Clock) {
         let now = clock.now();
         for (at, number) in &mut self.readings {
@@ -556,7 +556,8 @@ impl Connection {
     }
 }
 
-/// Converts the kernel's state of a sender to the units of flow traces. `alpha` is from the testbed's own congestion controls, in 1,024ths.
+/// Converts the state that the kernel reports for a sender to the units of flow traces. `alpha` is from the testbed's own congestion
+/// controls, in 1,024ths.
 fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {

@@ -20,7 +20,7 @@ mod kernel;
 /// Set-up of the hosts of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxPlan {
-    /// The kernel's name of the congestion control.
+    /// Name of the congestion control in the kernel.
     pub congestion: String,
     /// Configuration for the testbed's own congestion control, in the layout of the structure `told` in its source. Empty if it has none.
     pub told: Vec<u32>,

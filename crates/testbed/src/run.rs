@@ -69,7 +69,7 @@ pub enum Failure {
 
 /// Longest time for opening connections before the run.
 const OPENING: Duration = Duration::from_secs(20);
-/// Time between two checks for the end.
+/// Time between two checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time in which the packets of opened connections leave the network. It is also the time from the set-up to time zero of the network.
 const LEAD: Duration = Duration::from_millis(50);
