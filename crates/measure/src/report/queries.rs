@@ -24,7 +24,7 @@ pub struct QueryOutcome {
     pub start: Instant,
     /// Time from `start` to the last response, or to the deadline if it is earlier; `None` if the run ended before.
     pub completion_time: Option<Duration>,
-    /// Number of responses in a complete result.
+    /// Number of responses that a complete result of the query contains.
     pub responses: u32,
     /// Number of responses that the client received in time.
     pub in_time: u32,

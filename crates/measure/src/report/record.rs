@@ -63,7 +63,7 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packet counts of the whole network.
     pub tally: Tally,
-    /// Packets that were in flight on a link when it went down, by number of the link.
+    /// Packets that were in flight on a link when it went down, by link number.
     pub lost: BTreeMap<u32, Lost>,
     /// Counts of pauses, by port and class.
     pub pauses: Vec<PauseCounts>,
