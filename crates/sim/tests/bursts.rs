@@ -59,8 +59,8 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
     // Each acknowledgement releases a segment, at the rate of the slow link: no packet waits.
     let single = common::run(WINDOW, &[]);
     assert_eq!(ports().map(|port| peak(&single, port)), [0.0, 0.0]);
-    // Every tenth acknowledgement releases ten segments: one leaves the NIC at once, and nine wait. While they arrive at four times its
-    // rate, the slow link takes every fourth: at the tenth, 9 - 2 wait.
+    // Every tenth acknowledgement releases ten segments: one leaves the NIC at once, and nine wait there. They arrive at the slow link at
+    // four times its rate. It sends the first at once, and one more for every four arrivals: when the tenth arrives, 9 - 2 wait.
     let bursts = common::run(WINDOW, &[("host.nic.tso", "linux")]);
     assert_eq!(ports().map(|port| peak(&bursts, port)), [9.0, 7.0]);
     // Bursts of four segments: 3 wait, and 3 - 0.

@@ -208,7 +208,8 @@ fn ten_flows_swing_no_more_than_predicted() {
 
 #[test]
 fn forty_flows_swing_at_most_a_little_more_than_predicted() {
-    // W* = 3.1 packets, where a fluid is a rough approximation: √(2/W*) = 0.81, the exact root is 0.72; A = 49.7 or 59.
+    // W* = 3.1 packets, where a fluid is a rough approximation: √(2/W*) = 0.81, the exact root is 0.72. A = 49.7 packets, or 59 with the
+    // exact root.
     let (analysis, seen) = (Analysis::of(40), simulate(40, &[]));
     assert!((seen.max - (K + 40.0)).abs() <= 3.0, "maximum {}", seen.max);
     assert!(seen.min > 0.0, "the port never idles: K + N − A = 30 packets");

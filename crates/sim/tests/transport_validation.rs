@@ -257,8 +257,8 @@ fn five_dctcp_flows_converge_as_they_come_and_go() {
     }
 }
 
-/// ns-3's `tcp-validation`: 1 Gb/s to a bottleneck of 50 Mb/s behind CoDel, segments of 1,448 bytes in 1,502, an
-/// acknowledgement for two, a flow that starts at 5 s.
+/// ns-3's `tcp-validation`: 1 Gb/s to a bottleneck of 50 Mb/s behind CoDel, segments with 1,448 bytes of data in 1,502 bytes on the wire,
+/// one acknowledgement for two segments, and a flow that starts at 5 s.
 const NS3: &str = r#"
 stop.at = "15s"
 

@@ -17,8 +17,8 @@ fn started(congestion: &str) -> Option<Sending> {
     Some(Sending::started(Kernel::with(congestion, PATIENT)?, 200))
 }
 
-/// Returns a connection after `windows` windows of ten segments without a mark, with ten more in flight, and the number of the first of
-/// these.
+/// Returns a connection that has sent `windows` windows of ten segments without a mark. Ten more segments are in flight; also returns the
+/// number of the first one in flight.
 fn decayed(congestion: &str, windows: u32) -> Option<(Sending, u32)> {
     let mut sending = Sending::started(Kernel::with(congestion, PATIENT)?, 10);
     for window in 1..=windows {
