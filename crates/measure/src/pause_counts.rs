@@ -2,20 +2,20 @@
 
 use shallows_core::{Bytes, Duration};
 
-/// Counts of one lossless class at the port of one link. Hosts send no pauses, so what they sent is zero.
+/// Counts of one lossless class at the port of one link. Hosts send no pauses, so `sent`, `resumed` and `frames` are zero at their ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.
     pub link: u32,
     /// Lossless class.
     pub class: u8,
-    /// Pauses of the sender at the other end of the link.
+    /// Number of times that this port paused the sender at the other end of the link.
     pub sent: u64,
-    /// Resumptions of that sender.
+    /// Number of times that this port let the paused sender resume.
     pub resumed: u64,
     /// PFC frames from this port with this class: pauses, repetitions and resumptions.
     pub frames: u64,
-    /// Times that this port was paused by the other end.
+    /// Number of times that the other end of the link paused this port.
     pub received: u64,
     /// Time for which this port was paused.
     pub paused: Duration,

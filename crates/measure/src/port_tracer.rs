@@ -13,7 +13,7 @@ pub struct PortTracer {
     traces: Vec<PortTrace>,
     /// Recorded readings.
     pub rows: Vec<PortRow>,
-    /// Last readings of each traced link, by the link's number, in the order in which the link's port reports its quantities.
+    /// Last readings of the port of each traced link, by link number. The values are in the order in which the port reports its quantities.
     last: BTreeMap<u32, Vec<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! Upper bound on the speed-up of a run by more cores, computed from its partitions and windows (for `benches/scale.py`).
+//! Upper bound on how much several cores can speed up a run, computed from its partitions and windows (for `benches/scale.py`).
 //!
 //! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into partitions of at most LINKS directed
 //! links, or one switch. Prints JSON: the speed-up over one core, by number of cores.

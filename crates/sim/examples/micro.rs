@@ -134,8 +134,8 @@ fn sender(count: u64) -> u64 {
     sender.acked()
 }
 
-/// Four hosts that offer three times the capacity of their links, in flows of a byte. Almost each flow opens a persistent connection, since
-/// the others wait for delayed acknowledgements.
+/// Four hosts that offer three times the capacity of their links, in flows of a byte. Almost every flow opens a new persistent connection,
+/// because the connections of earlier flows still wait for delayed acknowledgements.
 const OVERLOAD: &str = r#"
     [topology]
     kind = "star"
@@ -159,7 +159,7 @@ const OVERLOAD: &str = r#"
     at = "1s"
 "#;
 
-/// Runs this overload for `count` packet-hops.
+/// Runs the scenario [`OVERLOAD`] for `count` packet-hops. Returns the number of flows that have started.
 fn connections(count: u64) -> u64 {
     let no_files = |_: &str| unreachable!("it names no file");
     let experiment = shallows_scenario::parse(OVERLOAD, "overload.toml", &no_files, &[], None);

@@ -32,10 +32,10 @@ fn main() {
     println!("{checksum}");
 }
 
-/// Number of queues of a port with classes, and of flows through any port.
+/// Number of queues in a port with several classes, and number of flows through each port.
 const QUEUES: usize = 8;
 
-/// Returns the port of that name, and the policy of its buffer. By default it has one queue and Dynamic Threshold.
+/// Returns the configuration of the port `name`, and its buffer policy. By default, a port has one queue and Dynamic Threshold.
 fn setup(name: &str) -> Option<(port::Config, Policy)> {
     let mut config = port::Config::default();
     let mut policy = dynamic_threshold();
@@ -112,7 +112,7 @@ fn discipline(name: &str) -> Option<discipline::Config> {
     Some(discipline::Config::Composed(composed(scheduler)))
 }
 
-/// Returns the marker of that name. Its thresholds are at four waiting packets, so that some packets are marked.
+/// Returns the marker `name`. Its thresholds are at four waiting packets, so that some packets are marked.
 fn marker(name: &str) -> Option<aqm::Config> {
     let red = |gauge| aqm::Config::Red {
         gauge,
@@ -142,8 +142,8 @@ fn marker(name: &str) -> Option<aqm::Config> {
     })
 }
 
-/// Sends `count` packets through the port of that name, with four packets waiting; `None` if there is no such port. Flows and
-/// classes take turns.
+/// Sends `count` packets through the port `name`, with four packets waiting. Flows and classes take turns. Returns `None` if there is no
+/// such port.
 fn run(name: &str, count: u64) -> Option<u64> {
     let (config, policy) = setup(name)?;
     let memory = buffer::Config {

@@ -3,7 +3,8 @@
 use crate::common;
 
 /// One flow from host 0, whose acknowledgements reach host 0 through the port that 20 others fill: 10 Gb/s, a round trip of 45 us, and
-/// windows of ten segments of 1,448 bytes. The 20 have 300 KB in flight, of which the path holds 56 KB: the rest waits, 195 us.
+/// windows of ten segments of 1,448 bytes. The 20 other hosts have 300 KB in flight. The path holds 56 KB of them, and the rest waits in
+/// the queue for 195 us.
 const SCENARIO: &str = r#"
 [stop]
 at = "40ms"

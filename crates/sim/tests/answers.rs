@@ -168,7 +168,8 @@ fn segments_that_echo_the_same_are_merged() {
 
 #[test]
 fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
-    // The connection of the request has the first of 64,512 ports and keeps it. A flow each 10 us takes the others, and then the second.
+    // The connection of the request keeps the first of 64,512 ports. The flows, one every 10 us, take the other ports in order, and then
+    // start again at the second port.
     let flows = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1460B'\nstart = '100us'\n\
                  repeats = 64513\nperiod = '10us'\n";
     let report = run(&[ASK, flows].concat(), &[PERSISTENT, ("tcp.delayed_ack.segments", "1")]);
@@ -186,7 +187,8 @@ fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
 #[test]
 fn more_connections_than_a_host_has_ports_reach_the_next_port_of_the_service() {
     // A request each nanosecond, and the first answer after more than 4 us: all 64,515 requests wait at once, each on its own connection.
-    // There are 64,512 ports from 1,024 on; then they are used again, with another port of the answering host.
+    // The host has 64,512 ports, from 1,024 to 65,535. After the last one, ports are used again with the next port number of the answering
+    // host.
     let sets = [
         ("workload.0.connections", "{ kind = 'persistent', per_pair = 65_000 }"),
         ("workload.0.arrivals", "{ kind = 'periodic', period = '1ns' }"),

@@ -59,8 +59,8 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
     // Each acknowledgement releases a segment, at the rate of the slow link: no packet waits.
     let single = common::run(WINDOW, &[]);
     assert_eq!(ports().map(|port| peak(&single, port)), [0.0, 0.0]);
-    // Every tenth acknowledgement releases ten segments: one leaves the NIC at once, and nine wait. While they arrive at four times its
-    // rate, the slow link takes every fourth: at the tenth, 9 - 2 wait.
+    // Every tenth acknowledgement releases ten segments: one leaves the NIC at once, and nine wait there. They arrive at the slow link at
+    // four times its rate. It sends the first at once, and one more for every four arrivals: when the tenth arrives, 9 - 2 wait.
     let bursts = common::run(WINDOW, &[("host.nic.tso", "linux")]);
     assert_eq!(ports().map(|port| peak(&bursts, port)), [9.0, 7.0]);
     // Bursts of four segments: 3 wait, and 3 - 0.
@@ -80,9 +80,9 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
 
 #[test]
 fn a_connection_of_which_two_bursts_wait_hands_over_no_third() {
-    // Before the first acknowledgement there is no pacing rate, and the limit is two packets: the queue is full beyond
-    // two bursts of ten, or two segments, so that most of a window of 200 stays in the host. When 20 are left another burst joins them;
-    // with single segments, when two are left.
+    // Before the first acknowledgement there is no pacing rate, so the limit is two bursts of ten segments, or two single segments. The
+    // queue is full only above this limit: one more burst joins 20 waiting segments, and one more segment joins two. The rest of the window
+    // of 200 segments stays in the host.
     let waits = |tso: &str| {
         let sets = [
             ("host.nic.tso", tso),
@@ -151,8 +151,8 @@ fn packets_that_are_taken_up_together_share_an_acknowledgement() {
     assert_eq!(acknowledged(&second).0, 40);
     // At most 64 KB are merged, 44 segments: eighty that are coalesced become two.
     assert_eq!(acknowledged(&nic("{ time = '1ms', packets = 80 }")), (2, soonest));
-    // By time: they arrive every 1.2 us, so that six arrive within 6 us, both ends included, and the next start a new wait. That happens
-    // fourteen times; the last two wait until 6 us after the 79th, which arrived 1.2 us before the last.
+    // By time: segments arrive every 1.2 us, so six arrive within a wait of 6 us, both ends included. The next segment starts a new wait.
+    // Thirteen waits cover 78 segments; the last wait ends 6 us after the 79th segment, which arrived 1.2 us before the last one.
     let (timed, time) = acknowledged(&nic("{ time = '6us' }"));
     assert_eq!((timed, time), (14, soonest + Duration::from_nanos(4_800)));
 }
@@ -233,14 +233,14 @@ fn waits(rounds: &str) -> Vec<u64> {
 #[test]
 fn a_nic_that_adapts_looks_for_the_level_that_brings_most() {
     // The levels are 2, 8, 16, 32 and 64 us, and the second is the initial one. More bytes are better: the NIC goes up to the last level
-    // and stays there until the rates change. Then it goes down, continues while that is better, turns when it is worse, and stays at the
-    // level to which it has returned, until the rates change again.
+    // and stays there until the rates change. Then it goes down as long as the rates improve, and turns when they get worse. It stays at
+    // the level to which it has returned until the rates change again.
     assert_eq!(waits("++++==++-+=-="), [8, 16, 32, 64, 64, 64, 64, 32, 16, 32, 32, 32, 16]);
 }
 
 #[test]
 fn a_nic_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
-    // Equal rates are not better: it turns each time. After ten steps it rests for as many rounds, and then goes down.
+    // Equal rates do not count as better, so the NIC turns each time. After ten steps it rests for ten rounds, and then goes down.
     let expected = [[8, 16].repeat(5), vec![8; 11], vec![2, 8, 2]].concat();
     assert_eq!(waits(&"=".repeat(24)), expected);
 }

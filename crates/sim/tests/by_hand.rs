@@ -203,8 +203,8 @@ fn losses_are_counted_where_they_happen_and_over_what_came_there() {
 
 #[test]
 fn what_is_no_data_is_lost_too_and_is_no_data() {
-    // Ten datagrams from each of two hosts at the rate of a link, in pairs: one of each pair leaves the port of their
-    // receiver, which has room for three more, so that from the fourth pair on one is lost.
+    // Each of two hosts sends ten datagrams at the rate of its link, so they arrive in pairs at the port to their receiver. The port sends
+    // one datagram of each pair and has room for three more, so it drops one of each pair from the fourth pair on.
     let workload = "[[workload]]\nkind = 'udp'\nsenders = '0..2'\nreceivers = 2\noverload = true\nstop = '12us'\n\
                     pattern = { kind = 'constant', rate = '10Gbps' }\n";
     let sets = [("switch.buffer.per_port", "3p"), ("stop.at", "40us")];
@@ -229,9 +229,10 @@ fn what_opens_a_connection_is_no_data() {
 
 #[test]
 fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
-    // Three flows on one connection, 2 s apart. After its timeout the window has grown to no more than the port holds, and
-    // the second flow begins with it: it loses nothing. Segments of the last flow arrive 1.2 + 1 + 12 + 100 us after its start and
-    // each 12 us later, and acknowledgements 100 us after them: at the end of the run, after 140 us, three have arrived.
+    // Three flows on one connection, 2 s apart. After the first flow's timeout, the window has grown to no more than the port holds. The
+    // second flow begins with this window and loses nothing. The first segment of the last flow arrives 1.2 + 1 + 12 + 100 us after its
+    // start, the others follow every 12 us, and acknowledgements take 100 us back. When the run ends, after 140 us, three segments have
+    // arrived.
     let sets = [
         ("workload.0.repeats", "3"),
         ("workload.0.period", "2s"),
@@ -242,7 +243,8 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     let counts: Vec<_> =
         flows.iter().map(|flow| (flow.timeouts, flow.retransmits, flow.delivered.0)).collect();
     assert_eq!(counts, [(1, 6, 17_520), (0, 0, 17_520), (0, 0, 3 * 1_460)]);
-    // The sender has waited all the time for an acknowledgement; the receiver's longest gap is that before the first segment.
+    // The sender has waited for an acknowledgement since the start of the flow; the longest gap at the receiver is the one before the first
+    // segment.
     assert_eq!(flows[2].longest_ack_gap, Some(Duration::from_micros(140)));
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
 }

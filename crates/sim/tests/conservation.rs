@@ -146,7 +146,7 @@ fn offloads() -> impl Strategy<Value = String> {
 const EVERYTHING: &str =
     "flow_traces = [{ flows = [0] }, { sample = 2, every = '5us' }]\ncaptures = [{ ports = ['*'] }]";
 
-/// Traces, samples and captures. They do not affect results; the tests check that they fail for no port.
+/// Traces, samples and captures. They do not affect results; the tests check that they work for every port.
 fn measure() -> impl Strategy<Value = String> {
     let trace = one_of(&[
         "",

@@ -1,14 +1,13 @@
 //! Tests of the sawtooth of DCTCP's queue against the fluid analysis of Alizadeh et al. (SIGCOMM '10) §3.3, as in their Fig. 12.
 //!
-//! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where
-//! A = ½·√(2N(C·RTT + K)), with a period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on
-//! the wire per second. Each window grows by one packet per round trip, so round trips here are those that packets see:
-//! the base RTT and the mean queueing delay.
+//! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where A = ½·√(2N(C·RTT + K)), with a
+//! period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on the wire per second. Each window grows by one
+//! packet per round trip, so in these tests a round trip is the base RTT plus the mean queueing delay.
 //!
-//! Two simplifications of the analysis make the actual swing smaller than A. It holds alpha constant; with g = 1/16 alpha decays
-//! between two cuts, and is smallest at a cut ([`Analysis::in_step`] accounts for it). And it cuts all windows at one time;
-//! in the simulation they are cut within a round trip, as packets of one flow follow those of another, and meanwhile the others
-//! grow, by at most a packet each. A gain of 1/256 avoids the first effect, a single flow the second.
+//! Two simplifications of the analysis make the actual swing smaller than A. It assumes a constant alpha; with g = 1/16, alpha decays
+//! between two cuts and is smallest at a cut ([`Analysis::in_step`] accounts for this). It also cuts all windows at the same time. In the
+//! simulation, windows are cut one after the other within a round trip, and those that are cut later grow meanwhile, by at most a packet
+//! each. A gain of 1/256 avoids the first effect, and a single flow avoids the second.
 //!
 //! As in the paper's ns-2 runs an acknowledgement is sent for each packet and grows the window by 1/cwnd. RFC 5681's byte
 //! counting, the default of Shallows, adds whole segments and restarts its count after each cut; the last test shows the effect.
@@ -76,9 +75,9 @@ impl Analysis {
         }
     }
 
-    /// Returns the cut of each window, in packets, with alpha as it changes, for windows in step that are not rounded to packets. The
-    /// unit of time is a round trip. A cut occurs when a window has grown to W* + 1, and for one round trip from then on all
-    /// acknowledgements carry ECE; alpha changes once per round trip, at other times than the cuts (RFC 8257 §3.3).
+    /// Returns the mean cut of a window, in packets. It takes the changes of alpha into account, and assumes that all windows change in
+    /// step and are not rounded to packets. The unit of time is a round trip. A window is cut when it has grown to W* + 1. For one round
+    /// trip afterwards, all acknowledgements carry ECE. Alpha changes once per round trip, at other times than the cuts (RFC 8257 §3.3).
     fn in_step(&self, gain: f64) -> f64 {
         let top = self.window + 1.0;
         let (mut alpha, mut update, mut cut) = (0.2, 0.37_f64, 0.0);
@@ -112,7 +111,7 @@ impl Analysis {
     }
 }
 
-/// Backlog in packets after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled.
+/// Shape of the backlog after 50 ms, in packets. By then alpha has settled, because it averages over about 16 windows of 0.15 ms.
 #[derive(Clone, Copy, Debug)]
 struct Sawtooth {
     max: f64,
@@ -209,7 +208,8 @@ fn ten_flows_swing_no_more_than_predicted() {
 
 #[test]
 fn forty_flows_swing_at_most_a_little_more_than_predicted() {
-    // W* = 3.1 packets, where a fluid is a rough approximation: √(2/W*) = 0.81, the exact root is 0.72; A = 49.7 or 59.
+    // W* = 3.1 packets, where a fluid is a rough approximation: √(2/W*) = 0.81, the exact root is 0.72. A = 49.7 packets, or 59 with the
+    // exact root.
     let (analysis, seen) = (Analysis::of(40), simulate(40, &[]));
     assert!((seen.max - (K + 40.0)).abs() <= 3.0, "maximum {}", seen.max);
     assert!(seen.min > 0.0, "the port never idles: K + N − A = 30 packets");
@@ -226,15 +226,16 @@ fn the_swing_is_that_of_windows_in_step_less_what_they_grow_while_they_are_cut()
         let swing = simulate(flows, &[("tcp.congestion", &kind)]).amplitude;
         (swing, f64::from(flows) * Analysis::of(flows).in_step(gain))
     };
-    // One window agrees to a packet, since a queue holds whole packets.
+    // With one flow, the swing agrees to within a packet, since a queue holds whole packets.
     let (swing, in_step) = seen(1, 1.0 / 16.0);
     assert!((swing - in_step).abs() <= 1.0, "{swing}, in step {in_step}");
-    // Two are cut in immediate succession. A is 11.1, the changing alpha leaves 10.6, and with 1/256 it hardly changes.
+    // Two windows are cut in immediate succession. A is 11.1 packets; the changes of alpha reduce the swing to 10.6. With a gain of 1/256,
+    // alpha hardly changes.
     for gain in [1.0 / 16.0, 1.0 / 256.0] {
         let (swing, in_step) = seen(2, gain);
         within("amplitude", swing, in_step, 0.03);
     }
-    // Four are cut within a round trip, in which each grows by a packet at most.
+    // Four windows are cut within one round trip. In this time, each grows by at most one packet.
     for gain in [1.0 / 16.0, 1.0 / 256.0] {
         let (swing, in_step) = seen(4, gain);
         assert!((in_step - 4.0..=in_step).contains(&swing), "{swing}, in step {in_step}");

@@ -8,8 +8,8 @@ use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState};
 use shallows_sim::{Division, Report, Simulation, nowhere};
 
-/// One host at each of two switches. A packet of 1,250 B takes 1 us to leave each host, and each switch for its host, where it arrives
-/// 1 us later; it takes 2 us to leave the first switch for the second, where it arrives 10 us later.
+/// One host at each of two switches. A packet of 1,250 B takes 1 us to send on a link between a host and its switch, and arrives 1 us
+/// later. On the link between the switches, it takes 2 us to send and arrives 10 us later.
 const DUMBBELL: &str = r#"
 host.jitter = "off"
 stop.at = "200us"

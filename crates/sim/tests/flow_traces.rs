@@ -41,7 +41,8 @@ fn trace(report: &Report, flow: u32, quantity: &str) -> Vec<(u64, f64)> {
     report.flow_trace(flow, quantity).map(|(at, value)| (at.0 / 1_000, value)).collect()
 }
 
-/// A packet of 1,500 bytes takes 1,200 ns, an acknowledgement of 40 bytes 32 ns; there are two links each way.
+/// Round-trip time in nanoseconds: four delays, and on each of two links 1,200 ns for a packet of 1,500 bytes and 32 ns for an
+/// acknowledgement of 40 bytes.
 const RTT_NS: u64 = 40_000 + 2 * (1_200 + 32);
 
 #[test]

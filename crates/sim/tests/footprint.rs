@@ -2,7 +2,7 @@
 
 use shallows_sim::{Need, footprint};
 
-/// Returns the needs of four hosts at a switch with this workload and `more` of the scenario.
+/// Returns the memory needs of a scenario that has four hosts at a switch, a workload with the keys `workload`, and the tables in `more`.
 fn needs(workload: &str, more: &str) -> Vec<Need> {
     let text = format!(
         "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\nlink_delay = \"1us\"\n\

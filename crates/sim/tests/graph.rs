@@ -21,9 +21,10 @@ fn mean(values: &[f64]) -> f64 {
 
 /// DCTCP (SIGCOMM '10) Fig. 17 as in ns-3: 10 us links; K = 65 packets at 10 Gb/s and 20 at 1 Gb/s (§3.5).
 ///
-/// Ten senders s1 cross the 10 Gb/s link from t1 to the scorpion and the 1 Gb/s link to r1; twenty s2 only the first, to a
-/// receiver each; ten s3 only the last. Twenty flows share the 26 packets that the last link and its queue hold: with the
-/// default minimum of one segment, which waits 40 ms for its delayed acknowledgement, S1 gets 5 Mb/s. Linux' minimum is two.
+/// Ten senders s1 use the 10 Gb/s link from t1 to the scorpion and the 1 Gb/s link to r1. Twenty senders s2 use only the first of these
+/// links, each to its own receiver; ten senders s3 use only the second. The link to r1 and its queue hold 26 packets, which twenty flows
+/// share. With the default minimum window of one segment, a segment waits 40 ms for its delayed acknowledgement, and S1 gets 5 Mb/s. The
+/// minimum here is two segments, as in Linux.
 const FIG_17: &str = r#"
 stop.at = "1s"
 
@@ -53,7 +54,7 @@ minimum_window = 2
 rto = { min = "10ms" }
 "#;
 
-/// Returns Fig. 17 with its flows; each pair of s2 and r2 is a workload of its own.
+/// Returns the scenario [`FIG_17`] with its flows. Each pair of s2 and r2 is a separate workload.
 fn fig_17() -> String {
     let flows = |senders: &str, receivers: &str| {
         format!(
@@ -64,7 +65,8 @@ fn fig_17() -> String {
     format!("{FIG_17}{}{}{pairs}", flows("s1-*", "r1"), flows("s3-*", "r1"))
 }
 
-/// Returns the rate of each flow in Mb/s on the wire, as in the paper: 1,448 of 1,500 bytes are data. S1, S2, then S3.
+/// Returns the rate of each flow, first from S1, then from S2, then from S3. As in the paper, rates are in Mb/s on the wire; 1,448 of 1,500
+/// bytes are data.
 fn fig_17_shares(text: &str) -> Vec<f64> {
     goodput(text, 0.2, 0.7).iter().map(|share| share * 1e3 * 1_500.0 / 1_448.0).collect()
 }
@@ -112,8 +114,8 @@ fn figure_17_is_ns3s_once_its_red_marks() {
     }
 }
 
-/// Four senders share the trunk from x, three the slower one from w; one of the four continues from y to z, where it meets
-/// the three.
+/// Four senders share the trunk from x to y, and three others share the slower trunk from w to y. All seven flows continue from y to z, on
+/// a link that is no bottleneck.
 const TWO_TRUNKS: &str = r#"
 stop.at = "1s"
 
@@ -167,7 +169,7 @@ receivers = "b-sink1"
 
 #[test]
 fn long_dctcp_flows_find_the_max_min_shares_of_two_bottlenecks() {
-    // By filling: 6 Gb/s for three flows are 2 each, 10 Gb/s for four 2.5; the link to a-sink carries 7.5 of 10.
+    // Three flows share 6 Gb/s, 2 Gb/s each. Four flows share 10 Gb/s, 2.5 Gb/s each; the link to a-sink carries 7.5 of its 10 Gb/s.
     let shares = goodput(TWO_TRUNKS, 0.1, 0.4);
     let full = 1_448.0 / 1_500.0;
     println!("two trunks, Gb/s: {shares:.3?}");

@@ -107,9 +107,9 @@ fn what_arrives_for_a_connection_whose_place_another_has_is_stale() {
     };
     // The segment is sent twice, since it is acknowledged after 404 us; the second acknowledgement finds its sender closed.
     assert_eq!(packets(&flood("2ms", "2.1ms")), [2, 2, 1]);
-    // The second segment reaches the switch at 251 us, where datagrams of two hosts, of the first class, delay it until 790 us.
-    // Meanwhile the sender has begun another flow, of the first class and two windows of ten segments, whose connection has the
-    // slot of the previous one. When that segment arrives, stale, the second window has not arrived, and the segment is not acknowledged.
+    // The second copy of the segment reaches the switch at 251 us. Datagrams of the first class from two hosts delay it there until 790 us.
+    // Meanwhile the sender has begun another flow of the first class, with two windows of ten segments. Its connection has the slot of the
+    // previous one. The delayed copy arrives before the second window. It is stale, so it is not acknowledged.
     let second = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '29200B'\nstart = '450us'\n\
                   tcp = { initial_window = 10, rto = { initial = '5ms', min = '5ms' } }\n";
     assert_eq!(packets(&[&flood("140us", "640us"), second].concat()), [2 + 20, 1 + 20, 1]);

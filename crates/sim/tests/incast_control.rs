@@ -57,7 +57,7 @@ struct Reaction {
     restored: Option<(f64, f64)>,
     /// SRTT when the incast began.
     srtt: f64,
-    /// Smallest window from then on; `last` is the last one.
+    /// Smallest window after the incast began; `last` is the window at the end of the run.
     least: f64,
     last: f64,
     /// Time of the last notification from the switch.

@@ -44,8 +44,9 @@ fn arrivals(report: &Report) -> Vec<(u32, u64)> {
 
 #[test]
 fn flows_start_when_those_that_they_wait_for_are_received_or_acknowledged() {
-    // From host 0 to 4: received at 4.4 us, acknowledged at 6.464 us. The same from host 1 to 5, 2 us later. Host 2 starts
-    // when both are received, host 3 half a microsecond after host 0 is acknowledged, host 6 with the first that is received.
+    // The flow from host 0 to 4 is received at 4.4 us and acknowledged at 6.464 us. The flow from host 1 to 5 does the same 2 us later.
+    // Host 2 starts when both flows are received, host 3 half a microsecond after the flow of host 0 is acknowledged, and host 6 when the
+    // first flow is received.
     let list = "start_ns,source,destination,bytes,on_received,on_acked,after,count\n\
                 0,0,4,1460,both,known,,\n\
                 2000,1,5,1460,both,,,\n\

@@ -1,7 +1,7 @@
 //! Tests of the time to open a connection, with and without a lost SYN, computed by hand.
 //!
-//! Links of 10 Gb/s and 1 us without framing or timestamps: a full segment of 1,460 bytes, 1,500 on the wire, takes 2.2 us to each end,
-//! and a SYN or its answer, 40 bytes, 1.032 us.
+//! Links of 10 Gb/s and 1 us without framing or timestamps: a full segment of 1,460 bytes, 1,500 on the wire, takes 2.2 us on each of the
+//! two links. A SYN or its answer, 40 bytes, takes 1.032 us.
 
 use crate::common::run;
 

@@ -1,4 +1,4 @@
-//! Workloads with their own `tcp` table: hosts run both transports, and each flow uses that of its workload.
+//! Workloads with their own `tcp` table: hosts run both transports, and each flow uses the transport of its workload.
 
 use crate::common;
 use shallows_measure::FlowOutcome;

@@ -215,7 +215,8 @@ fn a_run_that_waits_for_sources_gives_the_same_bytes() {
     assert!(report.summary()["simulated_s"].as_f64() >= Some(0.001));
 }
 
-/// Scenarios of `experiments` that can be divided, the number of workloads to shorten, and the flows of each of these.
+/// Scenarios in `experiments` that can be divided. Each entry has the name of a scenario, the number of workloads that the test shortens,
+/// and the number of flows left in each of these workloads.
 const DIVIDED: [(&str, usize, &str); 6] = [
     ("models/graph", 0, ""),
     ("bcc/fig4", 1, "200"),

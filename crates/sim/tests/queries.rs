@@ -197,7 +197,7 @@ fn rounds_of_an_incast_wait_for_each_other() {
     let text =
         "kind = 'incast'\nsenders = '1..4'\nreceivers = 0\nsize = '1460B'\nrepeats = 4\nthink_time = '10us'";
     let report = star(text, &[]);
-    // 2.2 + 3 · 1.2 + 1 us, and 10 more.
+    // A round takes 2.2 + 3 · 1.2 + 1 us, and the next round starts 10 us later.
     let starts: Vec<u64> = report.flows().map(|flow| flow.arrival.0).collect();
     assert!(starts.iter().copied().eq((0..12).map(|flow| flow / 3 * 16_800_000)), "{starts:?}");
     assert_eq!(report.summary()["queries"]["all"]["max"], 6.8);

@@ -15,7 +15,7 @@ use shallows_switch::port::{self, Arrival, Ingress, Port};
 const RATE: Rate = Rate::from_gbps(100);
 const MEAN_SIZE: Bytes = Bytes(1_500);
 
-/// Loads, and packets enough for each: 3 · 11.2/√3,000,000 = 1.9 %, 3 · 21.1/√11,000,000 = 1.9 %.
+/// Loads, each with a sufficient number of packets: 3 · 11.2/√3,000,000 = 1.9 %, 3 · 21.1/√11,000,000 = 1.9 %.
 const LOADS: [(f64, u64); 3] = [(0.5, 500_000), (0.8, 3_000_000), (0.9, 11_000_000)];
 
 /// Returns a port with memory for any queue.

@@ -50,8 +50,8 @@ fn round_trips_grow_with_the_busy_queues_under_the_standard_threshold_and_not_un
     let [one, eight] = [1, 8].map(|queues| ping_mean(&eight_flows(queues, standard)));
     let growth = eight / one;
     assert!((4.5..7.0).contains(&growth), "{one} us to {eight} us: {growth}");
-    // Under MQ-ECN all queues together hold about K packets. With one flow in each of eight queues, a window cannot fall
-    // below two packets nor a queue below one, which is what is left of the growth.
+    // Under MQ-ECN all queues together hold about K packets. With one flow in each of eight queues, a window cannot fall below two packets
+    // nor a queue below one; this causes the remaining growth.
     let mq_ecn = "{ kind = 'mq-ecn', k = '16p' }";
     let [alone, shared] = [1, 8].map(|queues| ping_mean(&eight_flows(queues, mq_ecn)));
     assert!((alone / one - 1.0).abs() < 0.1, "alone, a queue has all of K: {alone} and {one} us");
@@ -241,7 +241,7 @@ ecn = true
     assert!(open > 99.0, "{open} Gbit/s");
 }
 
-/// Runs a star at 10 Gbit/s with DCTCP's and Pulser's markers at N samples.
+/// Runs a star at 10 Gbit/s with the markers of DCTCP and Pulser. Pulser's marker averages over `samples` samples.
 fn pulser(samples: u32, stop: &str, workload: &str) -> Report {
     let text = format!(
         "

@@ -82,8 +82,9 @@ fn cubic(buffer: u32) -> f64 {
     drop_tail("cubic", buffer)
 }
 
-/// Returns the predicted goodput. DCTCP (SIGCOMM '10) §3.3: the queue would swing between K + N and K + N − A with
-/// A = ½·√(2N(C·RTT + K)). Below zero the link idles instead: of an evenly rising swing, the mean deficit, over C·RTT.
+/// Returns the predicted goodput, as a share of the link. By DCTCP (SIGCOMM '10) §3.3, the queue would rise evenly from K + N − A to K + N,
+/// with A = ½·√(2N(C·RTT + K)). Where this is below zero, the link idles instead. The loss is the mean of the part below zero, divided by
+/// C·RTT.
 fn predicted(flows: u32, k: u32, capacity: f64) -> f64 {
     let (n, k) = (f64::from(flows), f64::from(k));
     let amplitude = 0.5 * (2.0 * n * (capacity + k)).sqrt();

@@ -56,7 +56,7 @@ fn throughput(report: &Report, flow: u32, from: f64, to: f64) -> f64 {
     (value_at(&acked, to) - value_at(&acked, from)) * 8.0 / (to - from)
 }
 
-/// Returns the falls of a value by more than a tenth: time, value before and value after.
+/// Returns the time, the value before and the value after, for each time that a value falls by more than a tenth.
 fn falls(trace: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     let pairs = trace.windows(2).filter(|pair| pair[1].1 < 0.9 * pair[0].1);
     pairs.map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
@@ -86,7 +86,7 @@ fn renos_window_swings_between_what_fits_and_half_of_it() {
     assert!((period / expected - 1.0).abs() < 0.05, "{period} s, expected {expected}");
 }
 
-/// Returns the share of the link that one flow uses over a path of 500 packets with this switch; 4 · 149.67 + 1.32 = 600 us.
+/// Returns the share of the link that one flow uses with this switch. The path holds 500 packets: its RTT is 4 · 149.67 + 1.32 = 600 us.
 fn almost_unbuffered(congestion: &str, switch: (&str, &str)) -> f64 {
     let report = common::run(
         SCENARIO,
@@ -97,7 +97,7 @@ fn almost_unbuffered(congestion: &str, switch: (&str, &str)) -> f64 {
     found
 }
 
-/// Marker of packets that find more than one packet.
+/// Marker that marks a packet if more than one packet waits when it arrives.
 const MARKED: (&str, &str) = ("switch.markers", "[{ kind = 'threshold', k = '1p' }]");
 
 #[test]
@@ -257,8 +257,8 @@ fn five_dctcp_flows_converge_as_they_come_and_go() {
     }
 }
 
-/// ns-3's `tcp-validation`: 1 Gb/s to a bottleneck of 50 Mb/s behind CoDel, segments of 1,448 bytes in 1,502, an
-/// acknowledgement for two, a flow that starts at 5 s.
+/// ns-3's `tcp-validation`: 1 Gb/s to a bottleneck of 50 Mb/s behind CoDel, segments with 1,448 bytes of data in 1,502 bytes on the wire,
+/// one acknowledgement for two segments, and a flow that starts at 5 s.
 const NS3: &str = r#"
 stop.at = "15s"
 
@@ -308,8 +308,8 @@ fn throughputs(report: &Report, from: f64, to: f64) -> (f64, f64) {
     rates.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// Returns the mean of alpha. One round is marked in a cycle of αW*/2 rounds that restore a cut, and `pause` more, so
-/// that α(αW*/2 + pause) = 1. The fluid of SIGCOMM '10 §3.3 has no pause: α = √(2/W*).
+/// Returns the mean of alpha in theory. A cycle has αW*/2 rounds in which the window grows back after a cut, and `pause` further rounds.
+/// One round of a cycle is marked, so that α(αW*/2 + pause) = 1. The fluid model of SIGCOMM '10 §3.3 has no pause: α = √(2/W*).
 fn alpha_in_theory(window: f64, pause: f64) -> f64 {
     ((pause * pause + 2.0 * window).sqrt() - pause) / window
 }
@@ -320,7 +320,8 @@ fn mean_alpha(report: &Report, from: f64, to: f64) -> f64 {
     samples.sum::<f64>() / 10_000.0
 }
 
-/// Returns the packets of 1,502 bytes that 50 Mb/s carry in a round trip of `rtt_ms`, and in the 1 ms of the threshold.
+/// Returns how many packets of 1,502 bytes fit in a round trip of `rtt_ms` at 50 Mb/s, plus those that fit in 1 ms, the threshold of the
+/// marker.
 fn ns3_window(rtt_ms: f64) -> f64 {
     50e6 / 8.0 / 1_502.0 * (rtt_ms + 1.0) / 1e3
 }

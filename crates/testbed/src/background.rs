@@ -22,7 +22,7 @@ pub struct Background {
     overhead: u16,
 }
 
-/// Bytes stored in place of a background packet: none for a datagram, number and direction for an echo. Real frames are longer.
+/// Bytes stored in place of a background packet: none for a datagram; sequence number and direction for an echo. Real frames are longer.
 type Contents = Vec<u8>;
 
 /// A packet that leaves a host: header and contents.

@@ -18,7 +18,7 @@ use crate::sys::machine::{self, Who};
 use crate::sys::packets::{BATCH, Packets};
 use crate::sys::poll;
 
-/// The switch's ends of the interfaces of hosts.
+/// Switch of the testbed: its interfaces to the hosts, and the ring of frames that arrive on them.
 #[derive(Debug)]
 pub struct Switch<'a> {
     packets: Packets,
@@ -38,7 +38,7 @@ pub struct Gone {
 impl Gone {
     const NONE: u32 = 0;
 
-    /// Checks that all interfaces are up, and that frames are carried.
+    /// Checks that all interfaces are up, and that the thread that carries frames is running.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Gone {
         }
     }
 
-    /// Checks that frames are carried.
+    /// Checks that the thread that carries frames is running.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the panic of `beside`. These tests hang if one thread continues without the other.
+    /// Runs `beside` with these functions and returns the message of its panic. Hangs if one thread continues without the other.
     fn panic_of(
         carry: impl FnOnce(&AtomicBool) + Send,
         work: impl FnOnce(&Gone) -> io::Result<()>,

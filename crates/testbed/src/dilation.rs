@@ -23,17 +23,17 @@ impl Dilation {
         self.0
     }
 
-    /// Returns the machine's time for this time of the network.
+    /// Converts a duration from network time to the machine's time.
     pub fn real(self, span: Duration) -> Duration {
         Duration(span.0.saturating_mul(u64::from(self.0)))
     }
 
-    /// Returns the network's time for this time of the machine, rounded down to a picosecond.
+    /// Converts a duration from the machine's time to network time, rounded down to a picosecond.
     pub fn network(self, span: Duration) -> Duration {
         Duration(span.0 / u64::from(self.0))
     }
 
-    /// Returns the machine's rate for a link of this network rate, rounded up.
+    /// Converts the rate of a link from network time to the machine's time, rounded up.
     pub fn real_rate(self, rate: Rate) -> Rate {
         Rate(rate.0.div_ceil(u64::from(self.0)))
     }

@@ -1,9 +1,9 @@
 //! The network between the hosts: the ports, links and switches of an experiment, through which frames pass.
 //!
-//! The fabric has its own clock, that of its events. A driver passes frames with their send times, and advances the fabric to the
-//! current time ([`Fabric::advance`]). All events in the fabric then have their exact times, however late the call is: a port that
-//! is busy until some time sends its next packet at that time. Only deliveries to hosts are late, by a known amount: each
-//! delivery contains its due time.
+//! The fabric has its own clock, which shows the time of the current event. A driver passes frames with their send times, and advances the
+//! fabric to the current time ([`Fabric::advance`]). All events in the fabric then have their exact times, however late the call is: a port
+//! that is busy until some time sends its next packet at that time. Only deliveries to hosts are late, by a known amount: each delivery
+//! contains its due time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -65,7 +65,8 @@ struct FabricState {
     /// Frames that hosts have sent, in order of time.
     entering: VecDeque<Entering>,
     leaving: Vec<Delivery>,
-    /// Links to hosts. `last_delay` is their shortest delay, `first_delay` the shortest of the links from hosts.
+    /// Numbers of the links to hosts. `last_delay` is the shortest delay of these links, `first_delay` the shortest delay of the links from
+    /// hosts.
     to_hosts: Vec<u32>,
     last_delay: Duration,
     first_delay: Duration,
@@ -82,7 +83,7 @@ struct Contents {
     framing: u16,
 }
 
-/// Environment of the network's events: contents of the fabric, and the queue of further events.
+/// Driver of the network in the testbed: contents of the fabric, and the event queue.
 struct Around<'a> {
     contents: &'a mut Contents,
     queue: &'a mut EventQueue<Event>,
@@ -96,7 +97,7 @@ struct Entering {
     slot: Slot,
 }
 
-/// Event of the fabric. Events at equal times fire in the order of the simulation: departures, arrivals, observers.
+/// Event of the fabric. Events at equal times fire in the same order as in a simulation: departures, arrivals, observers.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Transmit(u32),
@@ -238,12 +239,12 @@ impl Fabric {
         &self.state.leaving
     }
 
-    /// Returns the bytes of a leaving frame.
+    /// Returns the bytes of a frame from [`Self::leaving`].
     pub fn frame(&self, delivery: &Delivery) -> &[u8] {
         self.state.contents.frames.get(delivery.slot)
     }
 
-    /// Frees the leaving frames after they have been sent.
+    /// Frees the frames from [`Self::leaving`]. Called after the driver has sent them.
     pub fn let_go(&mut self) {
         for delivery in self.state.leaving.drain(..) {
             self.state.contents.frames.free(delivery.slot);

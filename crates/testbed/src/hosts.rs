@@ -27,15 +27,15 @@ pub struct HostNamespaces {
     pub hurried: Vec<Hurried>,
     /// Watchers of changes since the set-up, by host; the last one watches the network of the switch.
     changes: Vec<Changes>,
-    /// Network of the switch's ends of interfaces.
+    /// Network namespace of the switch, with one interface for each host.
     pub switch: Namespace,
-    /// Networks, by host.
+    /// Network namespace of each host.
     pub networks: Vec<Namespace>,
-    /// Number of the switch's interface to each host, by host.
+    /// Number of the switch's interface to each host.
     pub interfaces: Vec<u32>,
 }
 
-/// Longest time that two hosts may take to communicate.
+/// Timeout for opening and closing a connection between two hosts.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Message about a failed set-up: what failed, and the remedy.
@@ -102,9 +102,9 @@ impl HostNamespaces {
         each.collect()
     }
 
-    /// Opens and closes a connection between every two hosts; another thread must carry the frames. A kernel applies the bound on windows
-    /// of a route (`cwnd lock`) only to hosts for which it has stored metrics (`tcp_init_metrics`). It stores metrics when a connection
-    /// ends.
+    /// Opens and closes a connection between every two hosts; another thread must carry the frames. A route can limit congestion windows
+    /// (`cwnd lock`), but a kernel applies this limit only to connections with hosts for which it has stored metrics (`tcp_init_metrics`).
+    /// It stores metrics for a host when a connection with this host ends.
     ///
     /// # Errors
     ///
@@ -135,7 +135,8 @@ impl HostNamespaces {
         Ok(())
     }
 
-    /// Returns the number of packets lost outside of the model so far, by interfaces on either side and by the kernels of hosts.
+    /// Returns how many packets have been lost so far without a drop in the model. It counts drops at both ends of each interface and in
+    /// the kernels of hosts.
     ///
     /// Afterwards this thread is in the network of the switch.
     pub fn lost(&self) -> u64 {
@@ -181,7 +182,7 @@ fn kernel_drops() -> u64 {
         + counters(&read("netstat"), "IpExt:", &["InNoRoutes"])
 }
 
-/// Returns the sum of some counters of a file that has a line of names and a line of numbers for each protocol.
+/// Returns the sum of the counters `names` of `protocol`. `text` has two lines for each protocol: one with names, and one with numbers.
 fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)).map(str::split_whitespace);
     let (Some(all), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
@@ -277,7 +278,7 @@ fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String 
     format!("qdisc add dev eth0 root tbf rate {rate}bit burst {burst} limit 67108864{overhead}\n")
 }
 
-/// Returns the name of the switch's end of a host's interface.
+/// Returns the name of the interface at the switch that leads to a host.
 fn far(host: HostId) -> String {
     format!("h{}", host.0)
 }

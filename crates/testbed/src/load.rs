@@ -41,7 +41,7 @@ pub struct Load<'a> {
     opening: usize,
     /// Connections that the receiver has not accepted yet, by host and port number of the sender, then of the receiver.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
-    /// Persistent connections, by workload and pair.
+    /// Persistent connections, by workload, sender and receiver.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
     /// Connections that were opened in advance for announced flows, by ticket.
     ready: BTreeMap<u64, usize>,
@@ -87,7 +87,8 @@ struct Connection {
     gap: Duration,
 }
 
-/// Maximum number of unsent bytes in a socket. At 1 Gb/s they last 8 ms, for which this program may wait for a processor.
+/// Maximum number of unsent bytes in a socket. This is enough for 8 ms at 1 Gb/s, so the link stays busy if this program waits up to 8 ms
+/// for a processor.
 const NOT_SENT: u32 = 1 << 20;
 /// Lead time of the announcement of a flow without dependencies, so that its connection is open when the flow starts.
 const AHEAD: Duration = Duration::from_millis(100);
@@ -189,7 +190,7 @@ impl<'a> Load<'a> {
         self.open_announced()
     }
 
-    /// Records the kernel's state of the senders of traced flows, if a reading is due.
+    /// Records the state that the kernel reports for the senders of traced flows, if a reading is due.
     fn read_senders(&mut self, clock: Clock) {
         let now = clock.now();
         for (at, number) in &mut self.readings {
@@ -555,7 +556,8 @@ impl Connection {
     }
 }
 
-/// Converts the kernel's state of a sender to the units of flow traces. `alpha` is from the testbed's own congestion controls, in 1,024ths.
+/// Converts the state that the kernel reports for a sender to the units of flow traces. `alpha` is from the testbed's own congestion
+/// controls, in 1,024ths.
 fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {

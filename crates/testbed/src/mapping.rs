@@ -20,9 +20,9 @@ mod kernel;
 /// Set-up of the hosts of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxPlan {
-    /// The kernel's name of the congestion control.
+    /// Name of the congestion control in the kernel.
     pub congestion: String,
-    /// Configuration of one of the testbed's own congestion controls, as the structure `told` in its source.
+    /// Configuration for the testbed's own congestion control, in the layout of the structure `told` in its source. Empty if it has none.
     pub told: Vec<u32>,
     /// Files below `/proc/sys/net/ipv4` and their contents, in each host.
     pub settings: Vec<(&'static str, String)>,
@@ -51,7 +51,7 @@ pub struct Refusal {
 
 /// Maximum number of hosts on one machine.
 pub const MOST_HOSTS: u32 = 64;
-/// Fastest link that a user-space switch paces, by measurement (docs/testbed.md).
+/// Rate of the fastest link that a user-space switch can pace, as measured (docs/testbed.md).
 pub const FASTEST: Rate = Rate(1_000_000_000);
 
 impl LinuxPlan {

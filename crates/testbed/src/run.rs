@@ -30,7 +30,7 @@ pub struct Scenario {
     pub text: String,
     /// Name of the file, for messages.
     pub file: String,
-    /// Folder of the files that the scenario names.
+    /// Folder to which the paths in the scenario are relative.
     pub base: PathBuf,
     /// Changed keys and their values.
     pub overrides: Vec<(String, String)>,
@@ -69,9 +69,9 @@ pub enum Failure {
 
 /// Longest time for opening connections before the run.
 const OPENING: Duration = Duration::from_secs(20);
-/// Time between two checks for the end.
+/// Time between two checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time before the origin of network time, in which packets of opened connections leave the network.
+/// Time in which the packets of opened connections leave the network. It is also the time from the set-up to time zero of the network.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.
 const TELL: Duration = Duration::from_millis(200);

@@ -14,7 +14,7 @@ struct Row {
     name: String,
     files: Vec<usize>,
     functions: Vec<usize>,
-    /// Number of lines of tests per line of other code.
+    /// Lines of tests divided by lines of other code.
     tests: f64,
     /// Number of circular dependencies; `None` for Python, where they are not searched.
     circles: Option<usize>,

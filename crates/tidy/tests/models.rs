@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use tidy::{complain, files, read, root, short};
 
-/// Most files that name a model: its own, the list of its kind, its key in scenarios, and the check of that key.
+/// Maximum number of files that name a model: its own file, the list of its kind, its key in scenarios, and the check of that key.
 const MOST: usize = 4;
 
-/// Kinds of models: file and name of their enum, and other enums with a variant for each.
+/// For each kind of model, the file and name of its enum, and other enums that have a variant for each model.
 const KINDS: [(&str, &str, &[&str]); 5] = [
     ("crates/switch/src/aqm/mod.rs", "Config", &["Marker", "Boxed"]),
     ("crates/switch/src/scheduler/mod.rs", "Config", &["AnyScheduler", "Port"]),

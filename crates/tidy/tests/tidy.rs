@@ -120,7 +120,7 @@ fn models_depend_on_no_driver() {
 
 #[test]
 fn the_testbed_leaves_ports_memories_and_routes_to_the_network() {
-    // These types, and functions that return one of them, of `Network` in `sim` and of the `Network` in an experiment.
+    // Types that the testbed must not use, `Network::memories` in `sim`, and the field `routing` of the `Network` in an experiment.
     let inside = ["Port", "SharedBuffer", "Routing", "shallows_switch", "memories", "routing"];
     let sources = files(&root().join("crates/testbed/src"), &["rs"]);
     assert!(sources.iter().any(|path| path.ends_with("fabric.rs")), "there is no testbed/src/fabric.rs");

@@ -37,7 +37,7 @@ const OLD: [&str; 7] = [
 /// Words with which no docstring may begin.
 const OPENINGS: [&str; 5] = ["Likewise", "What", "Of", "Those", "Who"];
 
-/// Most words in a sentence that users read.
+/// Maximum number of words in a sentence that users read.
 const LONGEST: usize = 35;
 
 #[test]
@@ -134,7 +134,7 @@ fn has(words: &[String], phrase: &str) -> bool {
     words.windows(phrase.len()).any(|window| window == phrase)
 }
 
-/// Returns the first lines of the doc comments of a Rust file, with their numbers.
+/// Returns the first line of each doc comment in a Rust file, with its line number.
 fn of_rust(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -149,7 +149,7 @@ fn of_rust(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the first lines of the docstrings of a Python file, with their numbers.
+/// Returns the first line of each docstring in a Python file, with its line number.
 fn of_python(text: &str) -> Vec<(usize, String)> {
     let begins =
         |line: &str| Some(line.trim_start().trim_start_matches('r').strip_prefix("\"\"\"")?.to_owned());
@@ -157,7 +157,7 @@ fn of_python(text: &str) -> Vec<(usize, String)> {
     lines.filter_map(|(number, line)| Some((number + 1, begins(line)?))).collect()
 }
 
-/// Returns the paragraphs and list items of a page, with the numbers of their first lines; no code, table or heading.
+/// Returns the paragraphs and list items of a page, with the line numbers of their first lines. Code, tables and headings are excluded.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut in_code, mut continues) = (false, false);

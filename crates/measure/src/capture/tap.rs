@@ -13,7 +13,7 @@ pub(super) struct CapturedPacket {
     pub(super) at: Instant,
     pub(super) link: u32,
     pub(super) header: Header,
-    /// `None` for a datagram.
+    /// Contents of the packet; `None` for a datagram.
     pub(super) body: Option<Body>,
 }
 

@@ -13,7 +13,7 @@ use parquet::schema::types::Type;
 /// Values of one column.
 pub(super) enum Column {
     Integers(Vec<i64>),
-    /// `None` is null.
+    /// Whole numbers; `None` becomes null.
     OptionalIntegers(Vec<Option<i64>>),
     Floats(Vec<f64>),
     OptionalFloats(Vec<Option<f64>>),

@@ -1,4 +1,4 @@
-//! Places of losses and marks: NICs of hosts versus switches, and the kinds of ports.
+//! Counts of lost and marked packets by place: NICs of hosts versus switches, and kinds of ports.
 
 use std::collections::BTreeSet;
 

@@ -58,7 +58,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns a problem if a workload sent nothing, if no flow (or query) that it sent counts, or if no counted one completed.
+    /// Returns a problem if a workload sent nothing, if all its flows (or queries) began during the warm-up, or if no later one completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;
@@ -84,8 +84,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// Returns, for each workload, how many of its flows (or queries) began, how many of these count, and how many of the counted ones
-    /// completed. An unbounded flow always counts, and is complete when a byte has arrived, because only its goodput is measured.
+    /// Returns the counts of each workload. An unbounded flow always counts as after the warm-up, and as complete when a byte has arrived,
+    /// because only its goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];
@@ -189,7 +189,8 @@ impl Report {
     }
 }
 
-/// Number of flows or queries of a workload that began (`sent`), that count (`counted`), and that count and completed (`measured`).
+/// Numbers of flows or queries from one workload. `sent` is the number that began, `counted` the number that began after the warm-up, and
+/// `measured` the number that began after the warm-up and completed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
     sent: usize,

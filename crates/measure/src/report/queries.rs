@@ -24,7 +24,7 @@ pub struct QueryOutcome {
     pub start: Instant,
     /// Time from `start` to the last response, or to the deadline if it is earlier; `None` if the run ended before.
     pub completion_time: Option<Duration>,
-    /// Number of responses in a complete result.
+    /// Number of responses that a complete result of the query contains.
     pub responses: u32,
     /// Number of responses that the client received in time.
     pub in_time: u32,
@@ -37,12 +37,12 @@ pub struct QueryOutcome {
 }
 
 impl QueryOutcome {
-    /// Returns the share of responses that are in the result.
+    /// Returns the share of responses that the client received in time.
     pub fn quality(&self) -> f64 {
         ratio(self.in_time.into(), self.responses.into())
     }
 
-    /// Returns the bytes in the result divided by the completion time, in Gbit/s. For a block transfer, this is the size of the block
+    /// Returns the bytes received in time divided by the completion time, in Gbit/s. For a block transfer, this is the size of the block
     /// divided by the time of its slowest part.
     pub fn goodput_gbps(&self) -> Option<f64> {
         let seconds = self.completion_time?.as_secs_f64();

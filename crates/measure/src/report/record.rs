@@ -40,7 +40,7 @@ pub struct Report {
     /// Number of packets in each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
-    /// Segments with data that the port dropped, by link.
+    /// Number of dropped segments with data at each port, by link.
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) pauses: Vec<PauseCounts>,
@@ -63,7 +63,7 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packet counts of the whole network.
     pub tally: Tally,
-    /// Packets that were in flight on a link when it went down, by number of the link.
+    /// Packets that were in flight on a link when it went down, by link number.
     pub lost: BTreeMap<u32, Lost>,
     /// Counts of pauses, by port and class.
     pub pauses: Vec<PauseCounts>,

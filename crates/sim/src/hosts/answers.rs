@@ -13,7 +13,7 @@ use crate::hosts::packet::DataPacket;
 use crate::hosts::sending::{Hearing, Next, hear};
 
 impl Hosts {
-    /// Prepares a connection of a request to carry the answer as well.
+    /// Prepares the connection on which a request is sent, so that the answer can use the same connection.
     pub(super) fn share(&mut self, place: Place) {
         let host = self.host(place.host);
         let side = &mut host.senders[place.slot as usize];
@@ -21,8 +21,8 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the connection of the answer's request, which also carries the answer, and opens the answer's direction if it is not open.
-    /// `persistent` states whether the connection outlives the answer.
+    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if it is
+    /// not open. `persistent` states whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");
@@ -38,7 +38,8 @@ impl Hosts {
         Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
     }
 
-    /// Adds the acknowledgement that is pending at the receiver of the other direction (the sender's twin) to a data segment.
+    /// Adds a pending acknowledgement to a data segment from the sender in `place`. The sender's twin, which receives the other direction,
+    /// has this acknowledgement.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -47,7 +48,8 @@ impl Hosts {
         side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Processes the acknowledgement in arriving data. Returns the place of its sender and the result; `None` if the connection is closed.
+    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the result. Returns
+    /// `None` if the connection is closed.
     pub(super) fn on_carried(
         &mut self,
         now: Instant,
@@ -77,8 +79,8 @@ impl Hosts {
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
-    /// Returns the next action of a connection after `flow`, which is completely acknowledged. Called only if the workload's answers use
-    /// the connections of their requests.
+    /// Returns the next action of a connection after every byte of `flow` has been acknowledged. Called only for workloads with answers
+    /// that use the connections of their requests.
     pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
         if self.flows.is_answer(flow) {
             return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };

@@ -45,9 +45,9 @@ pub(crate) struct SenderSide {
     pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
     pub(crate) generation: u32,
-    /// Current flow, by number of its record.
+    /// Number of the current flow; `None` if the sender has no flow.
     pub(crate) flow: Option<u32>,
-    /// Sequence number of the first byte of the current flow; `flow_end` is the number after its last byte.
+    /// Sequence number of the first byte of the current flow; `flow_end` is the sequence number after the last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
     /// Time at which the current flow was passed to the connection.
@@ -88,7 +88,8 @@ pub(crate) struct ReceiverSide {
     pub(crate) newest: Option<FlowNumber>,
     /// The newest flow, as long as it is incomplete.
     pub(crate) flow: Option<u32>,
-    /// Sequence number of the newest flow's first byte, from the framing of its data; `flow_end` is the number after its last byte.
+    /// Sequence number of the newest flow's first byte, from the framing of its data; `flow_end` is the sequence number after the last
+    /// byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
     /// Number of the sender's timeouts during the newest flow, according to the data that has arrived so far.

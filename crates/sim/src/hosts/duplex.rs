@@ -9,7 +9,7 @@ use shallows_scenario::Leg;
 /// Connections of one host that carry data both ways.
 #[derive(Debug, Default)]
 pub(crate) struct Duplex {
-    /// Slots of senders. A key is the other host, and both ports as in the headers of arriving packets: the other side's port first.
+    /// Slots of this host's senders. The key consists of the other host, its port and this host's port.
     senders: BTreeMap<(HostId, (u16, u16)), u32>,
     /// Slots of receivers with an unanswered request, by workload and request.
     asked: BTreeMap<(u16, Request), u32>,
@@ -37,22 +37,23 @@ impl Duplex {
         self.senders.remove(&key(address));
     }
 
-    /// Returns whether there is a connection between these ports.
+    /// Returns whether this host has a connection with data both ways to host `other`. `ports` are the other host's port and this host's
+    /// port.
     pub(crate) fn has(&self, other: HostId, ports: (u16, u16)) -> bool {
         self.senders.contains_key(&(other, ports))
     }
 
-    /// Returns the slot of this host's sender on the connection of arriving data.
+    /// Data with this header has arrived. Returns the slot of this host's own sender on the same connection, if it has one.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
         self.senders.get(&(header.source, header.ports())).copied()
     }
 
-    /// Records a request that has reached the receiver in this slot.
+    /// Records that a request has arrived at the receiver in slot `receiver`.
     pub(crate) fn ask(&mut self, workload: u16, leg: Leg, receiver: u32) {
         self.asked.insert((workload, request(leg)), receiver);
     }
 
-    /// Removes the request of this answer and returns the slot of its receiver.
+    /// Removes the request that this answer belongs to, and returns the slot of the receiver at which the request arrived.
     pub(crate) fn answer(&mut self, workload: u16, leg: Leg) -> u32 {
         self.asked.remove(&(workload, request(leg))).expect("an answer follows its request")
     }

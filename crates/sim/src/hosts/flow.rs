@@ -7,7 +7,7 @@ use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 use crate::hosts::connection::SenderSide;
 use crate::network::event::Ranks;
 
-/// Records of flows, by number: either of all flows, in order of arrival, or of the flows of one partition of the network.
+/// Records of flows, by flow number. The records cover either all flows, in order of arrival, or only the flows in one partition.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
@@ -19,7 +19,7 @@ pub(crate) struct Flows {
     shares: Vec<bool>,
 }
 
-/// Flows that have records, where not all flows have one.
+/// Numbers and places of the recorded flows, if only some flows have records.
 #[derive(Debug, Default)]
 struct Selection {
     /// Number of each recorded flow, in the order of `records`.
@@ -64,7 +64,7 @@ impl Flows {
         self.records.get(self.place(number)?)
     }
 
-    /// Prefetches what finds the record of a flow.
+    /// Prefetches the table entry that contains the place of a flow's record.
     #[cold]
     pub(crate) fn prefetch_place(&self, number: u32) {
         if let Some(some) = &self.selection {
@@ -144,9 +144,9 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// Merges the flows of all partitions, and the two records of each flow: that of its sender and that of its receiver. Returns the
-    /// records in order of arrival, and the numbers that the flows had during the run. The numbers of one source's flows are `step` apart;
-    /// if `step` is 1, a number is a position in the order of arrival.
+    /// Merges the records of all partitions. If the sender and the receiver of a flow are in different partitions, their two records become
+    /// one. Returns the records in order of arrival, and the number that each flow had during the run. Flows from one source have numbers
+    /// that are `step` apart; if `step` is 1, a number is a position in the order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);

@@ -24,7 +24,7 @@ pub(crate) struct Host {
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
     free_receivers: Vec<u32>,
-    /// The host's receivers, by host and slot of their senders.
+    /// Slots of this host's receivers. The key consists of the sender's host and the sender's slot there.
     names: Numbered<Named>,
     /// Persistent connections of the host, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,

@@ -97,7 +97,8 @@ pub(crate) enum HostEvent<'a> {
     Changed { flow: u32, endpoint: &'a Endpoint },
 }
 
-/// Number of hosts, and of ends of their connections, up to which a core's second-level cache holds them beside the network.
+/// Maximum number of hosts that fit a core's second-level cache together with the network. `FEW_CONNECTIONS` is the maximum number of
+/// senders and receivers at these hosts.
 const FEW_HOSTS: usize = 32;
 const FEW_CONNECTIONS: usize = 256;
 

@@ -128,7 +128,7 @@ pub(crate) struct Bodies {
     probes: Vec<ProbePacket>,
 }
 
-/// Bodies that are taken out in the order of their packets.
+/// Iterators that remove bodies from [`Bodies`] in the order of their packets.
 pub(crate) struct Unloading<'bodies> {
     data: Drain<'bodies, DataPacket>,
     acks: Drain<'bodies, AckPacket>,
@@ -136,7 +136,7 @@ pub(crate) struct Unloading<'bodies> {
 }
 
 impl Bodies {
-    /// Takes the bodies out.
+    /// Returns iterators that remove all bodies.
     pub(crate) fn unload(&mut self) -> Unloading<'_> {
         let Self { data, acks, probes } = self;
         Unloading { data: data.drain(..), acks: acks.drain(..), probes: probes.drain(..) }
@@ -229,7 +229,8 @@ impl Packets {
         }
     }
 
-    /// Stores the next of `bodies`, which belongs to this packet of another store; returns its place here.
+    /// Stores the next body from `bodies`. The body belongs to `packet`, a reference to another store. Returns the new reference to this
+    /// store.
     #[inline]
     pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {
         let stored = match packet.kind() {

@@ -39,11 +39,11 @@ enum Due {
 enum Told {
     Received,
     Acked(u32),
-    /// Number of acknowledged bytes.
+    /// A flow, and the number of its acknowledged bytes.
     Changed(u32, u64),
 }
 
-/// Data of the largest packet: 1,500 bytes less 40 of the headers of IP and TCP, and 12 of time stamps (RFC 7323 §3.2).
+/// Bytes of data in the largest packet: 1,500 bytes minus 40 bytes of IP and TCP headers and 12 bytes of timestamps (RFC 7323 §3.2).
 const SEGMENT: u64 = 1_448;
 
 /// Delay from one host to another.

@@ -10,7 +10,7 @@ use crate::hosts::nic::handover::Handover;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
-    /// Class of service of acknowledgements, if it differs from that of their data.
+    /// Class of service of acknowledgements; `None` if they have the class of their data.
     pub(crate) ack_class: Option<u8>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub(crate) header_bytes: u16,
@@ -23,12 +23,12 @@ pub(crate) struct Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// Kind of the connections of each workload: one kind for each distinct `tcp` table, 0 for the hosts' own settings.
+    /// For each workload, the kind of its connections. Each distinct `tcp` table is a kind; kind 0 has the hosts' own settings.
     kinds: Vec<u16>,
-    /// Numbers of the sender's and the receiver's transport, by kind and by the groups of both hosts.
+    /// Transport numbers of sender and receiver, for each kind of connection, sending group and receiving group.
     of_sides: Vec<[u16; 2]>,
-    /// Transport numbers of sender and receiver for answers on the connections of their requests, in the order of `of_sides`; empty if no
-    /// workload has such answers.
+    /// Transport numbers of sender and receiver for answers that use the connections of their requests, indexed like `of_sides`. Empty if
+    /// no workload has such answers.
     of_answers: Vec<[u16; 2]>,
 }
 

@@ -2,8 +2,8 @@
 //! function of this file.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
-//! lost. Some of them are already stored in the partition of the far end, which discards them. The others are still in the mail of the
-//! partition of the near end, which discards those ([`Driver::lose`]).
+//! lost. Some of them are already stored in the partition of the far end, which discards them. The partition of the near end still has the
+//! others in its outgoing mail, and discards them there ([`Driver::lose`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the counts of packets lost in flight in this partition, by number of the link.
+    /// Returns the counts of packets lost in flight in this partition, by link number.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }

@@ -85,7 +85,7 @@ pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
     shortest.filter(|&delay| delay > Duration::ZERO)
 }
 
-/// Returns whether a flow trace selects flows of workloads that react to flows by their number in the order of arrival.
+/// Returns whether some flow trace selects flows by arrival number, and can select flows from workloads that react to other flows.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();
     let any = reacts.contains(&true);

@@ -11,13 +11,13 @@ pub(crate) struct Event(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Pauses of a port take effect or end, or a port sends a PFC frame. The index is that of the port's link.
+    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank and place of the port's link.
     Pause,
     /// A port sends its next waiting packet. The event holds the rank and place of the port's link.
     Transmit,
     /// A packet reaches the far end of a link. The event holds the rank and place of the link.
     Deliver,
-    /// A host takes the packets of a receive queue of its NIC. The index is that of the queue (`InboxAt::index`).
+    /// A host takes the packets of a receive queue of its NIC. The index identifies the queue (`InboxAt::index`).
     Interrupt,
     /// A sender's timer expires. The index is the place of the sender (`Place::index`).
     SenderTimer,
@@ -25,17 +25,17 @@ pub(crate) enum Class {
     ReceiverTimer,
     /// Persistent connections are primed before their first flow. The index is 0.
     WarmUp,
-    /// A flow arrives. The index is that of its workload.
+    /// A flow arrives. The index identifies its workload.
     Arrival,
-    /// A datagram is sent. The index is that of its source.
+    /// A datagram is sent. The index identifies its source.
     Datagram,
-    /// An echo request is sent. The index is that of the pair of hosts.
+    /// An echo request is sent. The index identifies the pair of hosts.
     Probe,
     /// Queues are sampled. The index is 0.
     Sample,
-    /// Ports are traced at intervals. The index is that of the port trace.
+    /// Ports are traced at intervals. The index identifies the port trace.
     PortTrace,
-    /// Flows are traced at intervals. The index is that of the flow trace.
+    /// Flows are traced at intervals. The index identifies the flow trace.
     FlowTrace,
     /// The agent of a NIC has a deadline. The index is the number of the NIC's host.
     Agent,
@@ -43,7 +43,7 @@ pub(crate) enum Class {
     Epoch,
 }
 
-/// Class of each number. The array has 16 entries, one for each value of four bits; no event has the last number.
+/// Classes of events, indexed by the four bits that encode the class. The last of the 16 entries is unused.
 const CLASSES: [Class; 16] = [
     Class::Pause,
     Class::Transmit,
@@ -67,7 +67,8 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Number of bits of a link's rank, which orders the link's events, and of its place, by which the network finds the link.
+/// Number of bits for a link's rank, and number of bits for its place. The rank orders events; the place is the index of the link's near or
+/// far end.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
@@ -113,7 +114,7 @@ impl Event {
         (self.0 & INDEX_MASK) ^ ranks.0
     }
 
-    /// Returns the place of the link of a `Transmit` or `Deliver` event.
+    /// Returns the place of the link of a `Pause`, `Transmit` or `Deliver` event.
     #[inline]
     pub(crate) fn link(self) -> u32 {
         self.0 as u32 & (Self::MAX_LINKS - 1)

@@ -31,7 +31,7 @@ pub(crate) struct Link<T> {
     pub(crate) rank: LinkRank,
     /// Index of the node that the link leaves, among the nodes of its partition.
     pub(crate) node: u32,
-    /// Index among the partition's exits if the far end is in another partition; otherwise `NONE`.
+    /// Index of this link among the partition's exits, if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
     /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,

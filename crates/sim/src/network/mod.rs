@@ -87,7 +87,7 @@ pub struct Network<T> {
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
-    /// Packets lost in flight in this partition, by number of the link.
+    /// Packets lost in flight in this partition, by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
     lossless: Option<Box<Lossless>>,
@@ -114,7 +114,7 @@ pub struct LinkAt {
     pub(crate) rank: LinkRank,
 }
 
-/// Clock, event queue and hosts of a network, as the network uses them.
+/// Interface through which a network uses its clock, its event queue and its hosts.
 pub trait Driver<T> {
     /// Returns the current time.
     fn now(&self) -> Instant;

@@ -8,12 +8,12 @@ use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser};
 #[derive(Debug)]
 pub(super) struct Lossless {
     pub(super) classes: Vec<u8>,
-    /// Number of the priority group of each class.
+    /// Priority group of each class, indexed by class.
     pub(super) group_of_class: Box<[u8; 256]>,
     /// Ingress accounting by place of the node; hosts have none.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
-    /// PFC frames sent and received.
+    /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
     /// Scratch space, kept to avoid allocations.
@@ -23,11 +23,11 @@ pub(super) struct Lossless {
 /// Pauses at one port, in both directions.
 #[derive(Debug)]
 pub(super) struct PausePort {
-    /// Pauses of the sender at the other end.
+    /// State of the pauses that this port imposes on the sender at the other end.
     pub(super) pauser: Pauser,
-    /// Pauses of this port.
+    /// Pauses that the other end has imposed on this port.
     pub(super) timers: PauseTimers,
-    /// Queue of each priority, for those that are lossless.
+    /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
     /// Time of the next scheduled event.
     pub(super) event: Instant,
@@ -45,7 +45,8 @@ pub(super) struct PriorityCounts {
 }
 
 impl Lossless {
-    /// Checks the ingress books. Returns the PFC frames in flight, modulo 2^64 in one partition of several.
+    /// Checks the ingress books. Returns the number of PFC frames in flight. If the network has several partitions, the number is modulo
+    /// 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
         self.sent.wrapping_sub(self.received)

@@ -12,7 +12,7 @@ use crate::network::waiting::Way;
 pub(crate) struct Sorter {
     packets: Vec<Entry>,
     sorted: Vec<Entry>,
-    /// Index in `packets` of the packet that was last added to each bucket. Valid only if the bucket's bit in `occupied` is set.
+    /// For each bucket, the index in `packets` of the packet added last. Valid only if the bucket's bit in `occupied` is set.
     last: Box<[u32; BUCKETS]>,
     /// Bit *b* of word *w*: whether bucket 64 *w* + *b* holds packets.
     occupied: [u64; WORDS],
@@ -96,8 +96,8 @@ impl Sorter {
         sorted
     }
 
-    /// Appends the rest of a bucket to `sorted` and sorts the bucket there. `next` is the index of the first packet of the rest; the last
-    /// element of `sorted` is the bucket's first packet.
+    /// Completes a bucket whose first packet is already the last element of `sorted`: appends the other packets of the bucket, and sorts
+    /// them all. `next` is the index of the first packet to append.
     fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Entry>) {
         let start = sorted.len() - 1;
         while next != NONE {

@@ -25,7 +25,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Returns the order for the node with this number. The links that leave it have consecutive numbers from `first` on.
+    /// Returns the order for the node with this number. The links that leave the node have consecutive numbers, starting at `first`.
     pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
@@ -68,8 +68,8 @@ impl Waiting {
         Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// Returns an entry without waiting packets for all hosts. The ports of hosts precede those of switches. Hosts share no memory: their
-    /// ports send in any order.
+    /// Returns an entry without waiting packets for all hosts. Ports of hosts have the first indices, before the ports of switches. Hosts
+    /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }

@@ -24,7 +24,7 @@ pub(crate) struct Observers {
     pub(crate) tap: Tap,
 }
 
-/// Place of a flow's sender. `before` is the number of bytes that the flow's connection had written when the flow began.
+/// Sender of a traced flow. `before` is the number of bytes that were written to the flow's connection before the flow began.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     place: Place,

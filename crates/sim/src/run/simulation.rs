@@ -131,8 +131,8 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// Builds the network with this division, or as one partition, and runs its switches in the way of `execution`. Writes each capture to
-    /// the sink that `open` returns for its name.
+    /// Builds the network with this division, or as one partition, and runs its switches by events or by window, as `execution` states.
+    /// Writes each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///

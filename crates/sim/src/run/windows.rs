@@ -81,7 +81,7 @@ impl Windows {
         self.critical_path = Some(CriticalPath::new(self.division(), cores));
     }
 
-    /// Lets the run change its number of threads to the fastest number, up to the number of threads of the division.
+    /// Lets the run measure its speed and switch to the fastest number of threads, up to the number in the division.
     pub(crate) fn adapt_threads(&mut self) {
         let most = self.division().threads();
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));

@@ -16,7 +16,7 @@ use crate::network::event::{Class, Event, Ranks};
 /// Workloads of a run or of a partition. They generate flows in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// Sources by number of the workload; `None` for a workload that is not in this world's selection ([`Here`]).
+    /// Sources, indexed by workload number; `None` for a workload that is not in this world's selection ([`Here`]).
     sources: Vec<Option<Source>>,
     /// Number of flows that have arrived.
     pub(crate) arrived: u32,

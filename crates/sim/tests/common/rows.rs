@@ -1,4 +1,4 @@
-//! Tables of a run, read again.
+//! Reads back the tables that a run has written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,7 +8,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use shallows_sim::Report;
 
-/// Returns the rows of a table, by column.
+/// Returns the rows of a table. Each row maps the names of columns to values.
 pub(crate) fn rows(report: &Report, table: &str) -> Vec<BTreeMap<String, Field>> {
     // Tests run in parallel, so each needs its own file.
     static NUMBER: AtomicU32 = AtomicU32::new(0);

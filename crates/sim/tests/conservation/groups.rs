@@ -4,8 +4,7 @@ use proptest::prelude::*;
 
 use super::ports::one_of;
 
-/// Random groups of hosts: none, one, or two, whose connections negotiate everything. Every network of these tests has at least two
-/// hosts.
+/// No group of hosts, or one or two groups with random settings. The groups contain hosts 0 and 1, which every network of these tests has.
 pub(crate) fn groups() -> impl Strategy<Value = String> {
     let some = (group("first", "0".to_owned()), prop::option::of(group("second", "1".to_owned())));
     let some = some.prop_map(|(first, second)| first + &second.unwrap_or_default());
@@ -19,8 +18,8 @@ pub(crate) struct Mixed {
     pub(crate) groups: String,
 }
 
-/// Two or three groups, of every fourth host each, so that each switch of a larger network has hosts of every group and of
-/// none.
+/// Network with two or three groups. Each group has every fourth host, so that each switch of a larger network has hosts from every group
+/// and hosts without a group.
 pub(crate) fn mixed() -> impl Strategy<Value = Mixed> {
     let shape = prop_oneof![
         (2u32..5, 1u32..3, 2u32..6).prop_map(|(leaves, spines, hosts)| (

@@ -90,8 +90,8 @@ impl Registered {
         Ok(())
     }
 
-    /// Returns DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the end of the first window, or if
-    /// the congestion control has no alpha.
+    /// Returns a connection's DCTCP alpha, in 1,024ths, as updated at the end of its last window. Returns `None` before the end of the
+    /// first window, or if the congestion control has no alpha.
     pub fn alpha(&self, socket: BorrowedFd<'_>) -> Option<u32> {
         let (key, mut alpha) = (socket.as_raw_fd(), 0u32);
         // SAFETY: the object is open, and names end with a zero; the map is checked before use, and reads one number

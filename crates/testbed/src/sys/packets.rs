@@ -1,4 +1,4 @@
-//! The switch's side of the interfaces: a ring of arriving frames of all interfaces (TPACKET_V2), and frames sent in batches.
+//! Frames at the switch: arriving frames come from a ring that the kernel fills (TPACKET_V2), and departing frames are sent in batches.
 //!
 //! One ring for all interfaces keeps their frames in order of arrival.
 

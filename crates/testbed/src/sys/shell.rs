@@ -16,7 +16,7 @@ use std::time::Duration;
 use super::checked;
 use super::namespace::Namespace;
 
-/// Text in memory that programs read while it is replaced.
+/// File in memory with a text that other programs can read while it is being replaced.
 #[derive(Debug)]
 pub struct Page(File);
 
@@ -30,8 +30,8 @@ impl Page {
         File::options().write(true).open(path).map(Self)
     }
 
-    /// Replaces the text. The first byte is blank until the whole text is written. A reader that finds the same first line before and after
-    /// it reads the other lines has therefore read a complete text.
+    /// Replaces the text. The first byte is blank until the whole text is written. A reader therefore reads the first line again at the
+    /// end: if it is unchanged, the text is complete.
     pub fn write(&self, text: &str) {
         let (first, rest) = text.as_bytes().split_at(1);
         // The file already has memory for a page of text; if a write fails, the old text remains.

@@ -1,4 +1,4 @@
-//! The testbed's DCTCP compared with the kernel's own, where it has one.
+//! The testbed's DCTCP compared with the kernel's own DCTCP, on kernels that have it.
 
 use crate::script::{CE, ECE, ECT, Kernel, Receiving, Sending};
 

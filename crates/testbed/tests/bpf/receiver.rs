@@ -4,14 +4,16 @@ use crate::script::{ACK, CE, CWR, ECE, ECT, INCAST, Kernel, Receiving, SYN};
 
 /// The testbed's own congestion controls that are DCTCP, or contain it.
 const BOTH: [&str; 2] = ["\"dctcp\"", "\"pulser\""];
-/// Segments after which acknowledgements are delayed: sixteen that are acknowledged at once, and those that grow the window.
+/// Number of segments after which the kernel delays acknowledgements. It acknowledges the first sixteen at once, and also those that grow
+/// its window.
 const WARM: u32 = 60;
 
 fn delaying(congestion: &str) -> Option<Receiving> {
     Some(Receiving::warm(Kernel::with(congestion, "")?, WARM))
 }
 
-/// Returns the acknowledgements after each segment, as segments since the previous one, with their ECE flags.
+/// Sends one segment for each of `marks`. Returns the acknowledgements after each segment: the number of segments that they acknowledge,
+/// counted from the first of these, and their ECE flags.
 fn echoes(receiving: &mut Receiving, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
     let first = receiving.next();
     let each = |&ce: &bool| receiving.data(if ce { CE } else { ECT }, 0, false);

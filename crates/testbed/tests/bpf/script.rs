@@ -20,7 +20,7 @@ use shallows_wire::ipv4::Protocol;
 use shallows_wire::tcp_options::Options;
 use shallows_wire::{ethernet, ipv4, tcp};
 
-/// Segments of 1,000 bytes, so that sequence numbers read as segments.
+/// Data in a segment: 1,000 bytes, so that a sequence number shows the number of the segment.
 pub(crate) const MSS: u32 = 1_000;
 
 pub(crate) const SYN: u16 = 0x002;
@@ -46,19 +46,22 @@ pub(crate) struct Kernel {
     plan: LinuxPlan,
     packets: Packets,
     own: Option<Registered>,
-    /// Lock of the congestion control's name, which contains the number of this process.
+    /// Lock that excludes other tests in this process, because the congestion control's name in the kernel contains only the process
+    /// number.
     _alone: MutexGuard<'static, ()>,
 }
 
 static ALONE: Mutex<()> = Mutex::new(());
 
 impl Kernel {
-    /// Creates a host with one of the testbed's own congestion controls and `tcp` in `[tcp]`. `None` without the rights.
+    /// Creates a host with one of the testbed's own congestion controls. `tcp` contains further keys of the scenario's `[tcp]` table.
+    /// Returns `None` if the process lacks the rights.
     pub(crate) fn with(congestion: &str, tcp: &str) -> Option<Self> {
         Self::of(congestion, tcp, true)
     }
 
-    /// Creates a host with the kernel's own congestion control of that name. `None` if the kernel lacks it.
+    /// Creates a host with the kernel's own `congestion`. `tcp` contains further keys of the scenario's `[tcp]` table. Returns `None` if
+    /// the kernel lacks this congestion control, or the process lacks the rights.
     pub(crate) fn unaided(congestion: &str, tcp: &str) -> Option<Self> {
         Self::of(congestion, tcp, false)
     }
@@ -243,7 +246,7 @@ impl Sending {
         sending
     }
 
-    /// Writes segments; returns the segments sent.
+    /// Writes the data of `segments` segments. Returns the segments that the kernel then sends.
     pub(crate) fn write(&mut self, segments: u32) -> Vec<Seen> {
         let mut left = u64::from(segments * MSS);
         while left > 0 {
@@ -252,7 +255,7 @@ impl Sending {
         self.sent(QUIET)
     }
 
-    /// Acknowledges all segments before `number`, and `sacked` beyond it; returns the segments sent.
+    /// Acknowledges all segments before `number`, and the ranges `sacked` after it. Returns the segments that the kernel then sends.
     pub(crate) fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
         let place = |number: u32| self.begin.wrapping_add(number * MSS);
         let sack = sacked.iter().map(|&(from, to)| (place(from), place(to))).collect();
@@ -262,7 +265,7 @@ impl Sending {
         self.sent(QUIET)
     }
 
-    /// Returns the segments sent until the sender is silent for `quiet`, as numbers since the first.
+    /// Returns the segments that the kernel sends until it is silent for `quiet`. Their `seq` is the number of the segment, from 0.
     pub(crate) fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
         let relative = |seen: Seen| Seen { seq: seen.seq.wrapping_sub(self.begin) / MSS, ..seen };
         self.kernel.seen(quiet).into_iter().map(relative).collect()
@@ -318,12 +321,12 @@ impl Receiving {
         receiving
     }
 
-    /// Sends the next segment; returns its acknowledgements, in segments since the first, and their ECE flags.
+    /// Sends the next segment. Returns the acknowledgements that follow: the total number of acknowledged segments, and the ECE flag.
     pub(crate) fn data(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<(u32, bool)> {
         self.segment(ecn, flags, incast).iter().map(|ack| (ack.ack, ack.has(ECE))).collect()
     }
 
-    /// Sends the next segment; returns the kernel's segments, with acknowledgements in segments.
+    /// Sends the next segment. Returns the kernel's segments, in which `ack` is the total number of acknowledged segments.
     pub(crate) fn segment(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<Seen> {
         let seq = BEGIN + 1 + self.next * MSS;
         self.next += 1;

@@ -7,7 +7,7 @@ use crate::script::{CWR, ECE, ECT, INCAST, Kernel, NOT_ECT, SYN, Seen, Sending};
 
 /// The testbed's own congestion controls that are DCTCP, or contain it.
 const BOTH: [&str; 2] = ["\"dctcp\"", "\"pulser\""];
-/// Retransmission timeout longer than any wait of these tests, except for timeouts.
+/// Retransmission timeout that is longer than all waits in these tests, except waits for a timeout.
 const PATIENT: &str = "rto = {min = \"400ms\"}";
 /// `TCP_CA_Recovery` of net/tcp_states.h.
 const RECOVERY: u8 = 3;
@@ -17,8 +17,8 @@ fn started(congestion: &str) -> Option<Sending> {
     Some(Sending::started(Kernel::with(congestion, PATIENT)?, 200))
 }
 
-/// Returns a connection after `windows` windows of ten segments without a mark, with ten more in flight, and the number of the first of
-/// these.
+/// Returns a connection that has sent `windows` windows of ten segments without a mark. Ten more segments are in flight; also returns the
+/// number of the first one in flight.
 fn decayed(congestion: &str, windows: u32) -> Option<(Sending, u32)> {
     let mut sending = Sending::started(Kernel::with(congestion, PATIENT)?, 10);
     for window in 1..=windows {

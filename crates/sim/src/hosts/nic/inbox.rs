@@ -1,9 +1,9 @@
 //! Receive queues of a NIC, where packets wait until the host takes them together (interrupt coalescing).
 //!
-//! A NIC interrupts its host a time after the first waiting packet, or when a number of packets wait (ethtool's `rx-usecs` and
-//! `rx-frames`). The host then merges consecutive segments (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and processes
-//! the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The processor is
-//! not modelled; a busy one would take more packets together.
+//! A NIC interrupts its host when the first packet has waited for a given time, or when a given number of packets wait (ethtool's
+//! `rx-usecs` and `rx-frames`). The host then merges consecutive segments (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and
+//! processes the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The processor
+//! is not modelled; a busy one would take more packets together.
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};

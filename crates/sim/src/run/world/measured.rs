@@ -1,4 +1,4 @@
-//! Access to the measurements of a world, and to the numbers of its records.
+//! Access to the measurements of a world, and to the counts of its records.
 
 use shallows_core::Instant;
 use shallows_measure::{Measured, Tally, Tap};
@@ -8,7 +8,7 @@ use crate::run::world::World;
 use crate::run::world::outside::Outside;
 use crate::traffic::Traffic;
 
-/// Numbers of records that a world holds.
+/// Counts of the records in a world, by kind of record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
     pub(crate) flows: usize,
@@ -66,7 +66,7 @@ impl World {
         (measured, hosts.into_flows(end))
     }
 
-    /// Returns the numbers of records that this world holds.
+    /// Returns how many records of each kind this world holds.
     pub(crate) fn held(&self) -> Held {
         let Outside { ends, generators, .. } = &self.outside;
         let observers = &ends.observers;
