@@ -231,7 +231,7 @@ def _served(scheduler: Scheduler | None) -> str:
 
 
 def limits(resolved: Resolved) -> Table:
-    """Tabulate by number of busy queues the limit of a queue, and the backlog that pauses its senders."""
+    """Tabulate the limit of a queue, and the backlog that pauses its senders, by number of busy queues."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):

@@ -295,7 +295,7 @@ class Race:
 
     @property
     def per_run_s(self) -> float:
-        """Return the mean wall time of a run in seconds, divided by the number of cores, which share runs."""
+        """Return the mean wall time of a run in seconds, divided by the number of cores that share runs."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:

@@ -227,7 +227,7 @@ def per_class(
 ) -> Advice:
     """Return MQ-ECN's threshold of one round-robin queue while all queues are busy.
 
-    Queues of the round robin are numbered from `first` on.
+    The first queue of the round robin has the number `first`.
     """
     part = weights[place] / sum(weights)
     return Advice(

@@ -229,12 +229,12 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Return a statistic over traced flows of the packets acknowledged in the last `last.us` µs."""
+    """Return a statistic over traced flows: packets of each flow acknowledged in the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 
 def acked_packets(run: Run, last_us: float) -> "pl.Series":
-    """Return, for each traced flow, the full segments acknowledged in the last `last_us` µs of the run."""
+    """Return how many full segments of each traced flow were acknowledged in the run's last `last_us` µs."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces")
