@@ -1,4 +1,4 @@
-"""The list of tests that were not run, by reason, with the command that installs what is missing."""
+"""List of the tests that were not run, by reason, with the command that installs the missing requirement."""
 
 from collections import Counter
 from collections.abc import Sequence

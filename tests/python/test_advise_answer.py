@@ -52,7 +52,7 @@ def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
-    """An answer from real, tiny runs: one round of few candidates."""
+    """An answer from short real runs: one round with few candidates."""
     folder = tmp_path_factory.mktemp("advice")
     found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
     # A clock that ticks when it is read: after the race there is time for one variation.
@@ -88,7 +88,7 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
 
 
 def notes_of_frontiers(race: Race) -> list[str]:
-    """Return the texts below the page's charts of throughput and of loss against the tail."""
+    """Return the texts below the page's charts of throughput and of loss versus the tail."""
     found = Answer(race.fabric, today=race.candidates[0], race=race, recommendation=recommend(race))
     return re.findall(r"Down and left is better\.[^<]*", page(found))
 
@@ -140,7 +140,7 @@ def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
 
 
 def undecided_in(race: Race, per_run_s: float = 3.0) -> Undecided | None:
-    """Open decision of a race with runs of this length."""
+    """Return the undecided result of a race in which each run takes `per_run_s`; None if it decided."""
     race.points, race.wall_s = [cast(Point, None)] * 10, 10 * per_run_s * cores()
     return undecided(race, recommend(race), share=0.5)
 

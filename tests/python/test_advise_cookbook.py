@@ -1,4 +1,4 @@
-"""Fabrics of the cookbook and of papers: they run, and the advice is no worse than papers' settings."""
+"""Tests of the cookbook's and papers' fabrics: they run, and the advice is no worse than papers' settings."""
 
 import json
 import random
@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
 
 def raced(fabric: Fabric, field: list[Candidate], folder: Path, rounds: int) -> Race:
-    """A race of some candidates to its end."""
+    """Run a race of these candidates to its end, and return it."""
     race = Race(fabric, field, folder, choose_engine("local"))
     race.run(1e6, lambda *_: None, rounds)
     return race
@@ -136,14 +136,14 @@ def test_in_a_random_fabric_no_other_setting_is_better_by_more_than_nobody_would
 
 
 def switch_of(name: str) -> Switch:
-    """A switch that is told a step of 300,000 bytes on queue 3, and what is simulated of it."""
+    """Return a switch with a step at 300,000 bytes on queue 3, and a profile for it with this name."""
     fabric = queue_three()
     curve = Curve(300_000, 300_000)
     return target_of(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))
 
 
 def queue_three() -> Fabric:
-    """A fabric whose only class is in queue 3."""
+    """Return a fabric with one class, in queue 3."""
     found = Fabric.load(EXAMPLES / "tomahawk-bcc.toml")
     return found.changed(classes=(replace(found.classes[0], queue=3),))
 
@@ -197,7 +197,7 @@ def test_the_change_keeps_a_profiles_name_and_takes_back_what_it_sets() -> None:
 
 
 def sonic_profile(**fields: str) -> Switch:
-    """A switch whose queue 3 has a profile with a curve for green packets, and these fields."""
+    """Return a switch in which queue 3 has a profile with a curve for green packets, and these fields."""
     curve = {"ecn": "ecn_green", "green_min_threshold": "1000", "green_max_threshold": "2000"}
     tables = {
         "PORT": {"Ethernet0": {"speed": "100000"}},
@@ -208,7 +208,7 @@ def sonic_profile(**fields: str) -> Switch:
 
 
 def fields_of(change: str) -> dict[str, str]:
-    """Return the settings of a profile that a patch sets or removes."""
+    """Return the fields of the profile that a patch changes, with their new values or the operation."""
     return {
         each["path"].rpartition("/")[2]: each.get("value", each["op"])
         for each in json.loads(change)

@@ -1,4 +1,4 @@
-"""Tests of the recommendation: which setting is taken, by which goal, and what is said of the others."""
+"""Tests of the recommendation: the choice of a setting, the goal that decides, and texts about the others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ Numbers = Mapping[str, float | None]
 
 
 class Undecided(Race):
-    """A race of which intervals decide nothing: estimates alone do."""
+    """A race in which no interval decides, so that only estimates do."""
 
     def beats(self, *_: Any, **__: Any) -> bool | None:
-        """Leave it open."""
+        """Return None: undecided."""
         return None
 
 
 def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
-    """Recommend one of the candidates with exactly these numbers, by estimates alone."""
+    """Recommend one of the candidates with exactly these values, by estimates alone."""
     return recommend(exact(Undecided, goal, **numbers))
 
 
@@ -185,7 +185,7 @@ def test_a_bound_is_kept_where_the_whole_interval_is_below_it(
 
 
 def bounded(names: str) -> str:
-    """Which of these is taken: each keeps, misses or leaves open two bounds, and the worse are the faster."""
+    """Return the recommended candidate of those named; each keeps, misses or does not decide two bounds."""
     race = exact(
         Undecided,
         "p99 of small flows below 1 ms, then loss below 10 %, then throughput",
@@ -222,10 +222,10 @@ def test_bounds_of_noisy_runs_are_kept_or_missed() -> None:
 
 
 class Recording(Race):
-    """A race that notes who is compared with whom at which confidence; nobody is better than another."""
+    """A race that records the compared pairs and the confidence; no candidate beats another."""
 
     asked: list[tuple[str, str, float]]
-    """Pairs of which it was asked whether the first is better in the goals."""
+    """Arguments of each call of `beats`: two candidates and the confidence."""
     judged: list[tuple[Objective, str, str, float]]
 
     def __post_init__(self) -> None:
@@ -233,12 +233,12 @@ class Recording(Race):
         self.asked, self.judged = [], []
 
     def beats(self, _: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
-        """Note the question."""
+        """Record the call."""
         self.asked.append((one, other, confidence))
         return False
 
     def judge(self, objective: Objective, baseline: str, other: str, confidence: float = 0.95) -> Judgement:
-        """Note the question; `b` is worse than the others."""
+        """Record the call; candidate `b` is worse than the others."""
         self.judged.append((objective, baseline, other, confidence))
         return Judgement(verdict="worse" if other == "b" else "cannot tell")
 
@@ -327,7 +327,7 @@ def test_two_seeds_decide_nothing() -> None:
 
 
 def alike(count: int, goal: str = "throughput") -> Recommendation:
-    """Recommend one of several candidates with the same runs."""
+    """Return the recommendation among this many candidates with equal runs."""
     return recommend(made_up(dict.fromkeys("abcdefghi"[:count], (500, 4000, 0.0)), 10, goal))
 
 

@@ -1,4 +1,4 @@
-"""Which ports and pools are the fullest."""
+"""Tests of the choice of the ports and pools with the longest queues."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The benchmarks run, and what they say of speed holds. Without their tools they are skipped."""
+"""Tests that the benchmarks run, and that their statements about speed hold; skipped without their tools."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Results by workload, class, port, queue and uplink, against numbers worked out by hand."""
+"""Tests of results by workload, class, port, queue and uplink, against numbers computed by hand."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -53,14 +53,14 @@ class = 1
 
 @pytest.fixture(scope="module")
 def leaves(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
-    """A run of them."""
+    """A run of the scenario `LEAVES`."""
     folder = tmp_path_factory.mktemp("leaves")
     (folder / "leaves.toml").write_text(LEAVES)
     return sh.run(folder / "leaves.toml", out=folder / "run")
 
 
 def invented(**columns: list[Any]) -> breakdown.Measured:
-    """A run of 1 ms with these flows."""
+    """Return a run of 1 ms with these columns of flows."""
     flows = pl.DataFrame(columns, schema_overrides={"fct_us": pl.Float64, "slowdown": pl.Float64})
     zeros = flows.select(timeouts=pl.lit(0, pl.Int64), retransmits=pl.lit(0, pl.Int64))
     run = fake_run(
@@ -281,7 +281,7 @@ def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
 
 
 def by_class(count: int) -> dict[str, Any]:
-    """The row of a class with completion times of 1, 2, … µs, and slowdowns twice as large, in 1 µs."""
+    """Return the row of a class with completion times of 1, 2, … `count` µs, and slowdowns twice as large."""
     times = [float(number) for number in range(count, 0, -1)]
     ones = [1] * count
     flows = flow_table(fct_us=times, slowdown=[2 * time for time in times], timeouts=ones, retransmits=ones)
@@ -331,7 +331,7 @@ def test_the_use_of_links_is_over_all_of_a_kind_and_that_of_the_busiest() -> Non
 
 
 def uplinks_of(sent: dict[str, list[int]]) -> Any:
-    """A run whose leaves have sent so many bytes on each of their uplinks."""
+    """Return a run in which each leaf sent these numbers of bytes on its uplinks."""
     rows = [
         {"port": f"{leaf}->spine{number}", "kind": "up", "sent_bytes": size}
         for leaf, sizes in sent.items()
@@ -351,7 +351,7 @@ def test_uplinks_are_as_even_as_their_largest_and_their_deviation_are_near_the_m
 
 
 def uplink_table(*sizes: int) -> Table:
-    """The table of leaves with two uplinks, on which they have sent a byte and so many bytes."""
+    """Return the table of leaves with two uplinks: one sent a byte, the other one of `sizes`."""
     leaves = {f"leaf{size}": [size and 1, size] for size in sizes}
     return breakdown_tables.breakdown(cast(sh.Run, uplinks_of(leaves)), "uplinks")
 

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """Chromium, as Debian has it."""
+    """Chromium from Debian's package."""
     with sync_playwright() as playwright:
         # Its sandbox needs rights that containers do not have; the pages are ours.
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -48,7 +48,7 @@ def browser() -> "Iterator[Browser]":
 
 
 class Opened:
-    """A page that has been opened, and everything that it complained about."""
+    """An opened page, and all of its error messages and failed requests."""
 
     def __init__(self, browser: "Browser", address: str, **options: Any) -> None:
         self.page: Page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
@@ -61,7 +61,7 @@ class Opened:
         self.page.wait_for_selector(".plot svg path", state="attached")
 
     def count(self, of: str) -> int:
-        """How many elements there are."""
+        """Return the number of matching elements."""
         return int(self.page.locator(of).count())
 
     def _refuse(self, dialog: Any) -> None:
@@ -71,7 +71,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def sweep(finished_sweep: Path) -> str:
-    """Where the page of a sweep is."""
+    """The address of a sweep's page."""
     return reports.write(finished_sweep).as_uri()
 
 
@@ -323,7 +323,7 @@ def test_the_page_of_a_sweep_renews_itself(browser: "Browser", finished: Path) -
 
 @contextmanager
 def _serving(listening: ThreadingHTTPServer) -> Iterator[str]:
-    """A server at work, and where it is."""
+    """Run a server while the context is open, and yield its address."""
     with listening as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

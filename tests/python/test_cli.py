@@ -1,4 +1,4 @@
-"""The command line as a user meets it: through its own process."""
+"""Tests of the command line in a process of its own, as users run it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`sweep.where` and `sweep.exclude`: which points of a sweep there are."""
+"""Tests of `sweep.where` and `sweep.exclude`, which select the points of a sweep."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Folders that are damaged are not finished: whatever reads them says which, and how to have them again."""
+"""Tests of damaged run folders: every reader names the damage, and the command that repeats the run."""
 
 import json
 import os
@@ -33,12 +33,12 @@ needs_reuse = pytest.mark.skipif(
 
 
 def empty(path: Path) -> None:
-    """Leave nothing in a file."""
+    """Make a file empty."""
     path.write_bytes(b"")
 
 
 def truncate(path: Path) -> None:
-    """Lose the end of a file."""
+    """Remove the end of a file."""
     path.write_bytes(path.read_bytes()[:-2])  # a document's last is the end of its line
 
 
@@ -51,7 +51,7 @@ def flip(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run with a capture, for copying."""
+    """The folder of a run with a capture; tests must not change it."""
     path = tmp_path_factory.mktemp("captured") / "small.toml"
     path.write_text(SMALL.replace("[measure]", CAPTURE))
     return sh.run(path, out=path.parent / "run").path
@@ -59,7 +59,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def one(captured: Path, tmp_path: Path) -> Path:
-    """A copy of it, for damaging."""
+    """A copy of `captured`, which tests may damage."""
     return shutil.copytree(captured, tmp_path / "one")
 
 

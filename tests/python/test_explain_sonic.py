@@ -1,4 +1,4 @@
-"""SONiC's files: what is read, what is listed, and what is refused with its place."""
+"""Tests of SONiC's files: values that are read, values listed as unread, and errors with their place."""
 
 import json
 from collections.abc import Callable

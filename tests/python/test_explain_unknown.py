@@ -1,4 +1,4 @@
-"""Conclusions about a queue follow from all lines about it, within the limits of its buffer."""
+"""Tests that conclusions about a queue consider all lines about it, and the limits of its buffer."""
 
 import json
 from fractions import Fraction
@@ -239,7 +239,7 @@ def test_nexus_thresholds_of_the_platform_mark_where_the_file_does_not_say() -> 
 
 
 def far(kmax: str = "100000000") -> Tables:
-    """A curve from 80 KB in a pool of 8 MB, of which alpha 1 gives the only busy queue half."""
+    """Return tables with a curve from 80 KB on; a lone busy queue may use half of the pool of 8 MB."""
     tables = leaf()
     tables["WRED_PROFILE"]["LOSSY"] = curve("80000", kmax, "100")
     tables["BUFFER_POOL"]["egress_lossy_pool"]["size"] = "8000000"

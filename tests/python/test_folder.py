@@ -1,4 +1,4 @@
-"""Run folders: files that are replaced, restored or kept, and errors where nothing can be written."""
+"""Tests of run folders: files that are replaced, restored or kept, and errors if writing fails."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from shallows.runs.source import Source
 from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
-"""No process has the highest number that fits into 31 bits."""
+"""A process number that no process has: the largest 31-bit number."""
 
 
 def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tests of merging shards: which copies of a point are gathered, and which are the same results."""
+"""Tests of merging shards: the choice of a copy of each point, and the comparison of results."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from shared import seal, write_run
 
 
 def run_folder(folder: Path, text: str = "", **engine: float) -> Path:
-    """A finished run's folder, with a table if it has text."""
+    """Write the folder of a finished run; with `text`, also a table with this content."""
     folder.mkdir(parents=True)
     if text:
         (folder / "flows.parquet").write_text(text)
@@ -21,7 +21,7 @@ def run_folder(folder: Path, text: str = "", **engine: float) -> Path:
 
 
 def point(folder: Path) -> Point:
-    """An unfinished point whose run has the hash that its folder is called after."""
+    """Return an unfinished point whose folder is named after the run's hash."""
     return Point(Source("x.toml", "", labels={"seed": folder.name}), folder.name, folder, is_finished=False)
 
 

@@ -1,4 +1,4 @@
-"""The tutorials run as they stand, with what `make build` installs, and show what they say."""
+"""Tests that the tutorials run with the packages that `make build` installs, and print what they state."""
 
 import os
 import re
@@ -22,7 +22,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 
 def not_built() -> list[str]:
-    """Modules that are here, but not where only `make build` has been."""
+    """Return the modules that are installed here, but not by `make build`."""
     files = re.search(r"^INSTALLED := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert files
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in files[1].split()]
@@ -35,7 +35,7 @@ def not_built() -> list[str]:
 
 
 def output(name: str, folder: Path) -> str:
-    """Return the output of a notebook that runs as a script."""
+    """Run a notebook as a script, and return its output."""
     refused = not_built()
     assert "hypothesis" in refused
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Output of a plan, before anything runs."""
+"""Tests of the output of `shallows plan`."""
 
 import json
 import re
@@ -114,7 +114,7 @@ INFERRED = Cost(1e6, 10.0, 100.0, "inferred")
 
 
 def points(many: Path, finished: int = 0) -> list[Point]:
-    """Eighteen points of one scheme, the first of them finished."""
+    """Return eighteen points of one scheme, the first `finished` of which have finished."""
     _, found = plan(Source.read(many), None)
     for point in found[:finished]:
         point.is_finished = True
@@ -244,7 +244,7 @@ def test_a_limit_of_address_space_bounds_the_free_memory() -> None:
 
 
 ENDLESS_SAMPLES = {"measure.sample_queues": "1ns", "stop.at": "10000s"}
-"""10^13 samples of a port, each of which takes 32 bytes: 320 TB."""
+"""Settings that record 10^13 samples of a port: at 32 bytes each, 320 TB."""
 
 
 def test_plan_and_run_refuse_what_cannot_fit_in_the_same_words(scenario: Path, shell: Shell) -> None:
@@ -295,7 +295,7 @@ def test_points_are_tried_as_many_at_a_time_as_the_sweep_runs(
     alive, given = [0], []
 
     class Fake:
-        """A process that has been half of its way once it is looked at."""
+        """Mock of a process that has run half of its point when it is first read."""
 
         def __init__(self) -> None:
             alive[0] += 1

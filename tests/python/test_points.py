@@ -1,4 +1,4 @@
-"""Tests of the points of a sweep: the `[sweep]` table, shards, the index, and which points are finished."""
+"""Tests of the points of a sweep: the `[sweep]` table, shards, the index, and finished points."""
 
 import json
 from pathlib import Path
@@ -19,12 +19,12 @@ SCHEME = '[[sweep.scheme]]\nname = "{}"\nset = {{ "tcp.initial_window" = {} }}\n
 
 
 def planned(table: str, *overrides: tuple[str, str]) -> list[Point]:
-    """The points of a small sweep with this table."""
+    """Return the points of a small scenario with this `[sweep]` table."""
     return plan(Source("x.toml", SMALL + table, overrides), Path("out"))[1]
 
 
 def places(table: str) -> list[tuple[Any, ...]]:
-    """The values of each point on the axes of a sweep with this table."""
+    """Return each point's values on the axes of this `[sweep]` table."""
     return [tuple(point.source.labels.values()) for point in planned(table)]
 
 
@@ -142,7 +142,7 @@ def test_a_condition_may_select_a_scheme() -> None:
 
 
 LINES = SMALL.count("\n")
-"""The table begins behind the scenario; its axes are on its second line."""
+"""Number of lines before the `[sweep]` table; the axes are on the second line of the table."""
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_an_error_of_the_engine_names_the_line_that_sets_the_key(table: str, pla
 
 
 def finished(folder: Path, **labels: Any) -> Point:
-    """A point that has finished since it was planned."""
+    """Return a point that has finished since it was planned."""
     point = Point(Source("x.toml", "", labels=labels), folder.name, folder, is_finished=False)
     folder.mkdir(parents=True)
     write_run(folder, {"seed": 1}, {"goodput_gbps": 1.0, "engine": {"events": 5, "wall_s": 1.0}})

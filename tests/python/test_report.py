@@ -1,4 +1,4 @@
-"""Reports and the page of a running sweep: what they say, how little they draw, whom they answer."""
+"""Tests of reports and of a running sweep's page: contents, number of drawn points, and accepted requests."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ from shared import HOSTILE, Shell, seal, write_run
 
 
 class Elements(HTMLParser):
-    """Names of the elements of a page, with what they would fetch."""
+    """Names of a page's elements, and the addresses that they fetch."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Elements(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element."""
         self.names.append(tag)
         self.fetched += [value or "" for name, value in attrs if name in {"src", "href"} and value]
 
@@ -66,7 +66,7 @@ def data(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def run(scenario: Path, tmp_path: Path) -> sh.Run:
-    """A finished run with sampled queues."""
+    """A finished run with samples of queues."""
     return sh.run(scenario, out=tmp_path / "run")
 
 
@@ -172,26 +172,26 @@ def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
 
 
 def graph(hosts: list[str], switches: list[str], *links: tuple[str, str, str]) -> dict[str, Any]:
-    """A graph whose links have these delays."""
+    """Return a topology of kind `graph`, with these links and their delays."""
     listed = [{"between": [a, b], "delay": delay} for a, b, delay in links]
     usual = {"rate": "10Gbps", "link_delay": "1us", "host_delay": "0ps", "mtu": 1500}
     return {"kind": "graph", "hosts": hosts, "switches": switches, "links": listed, **usual}
 
 
 def listed_star(hosts: int) -> dict[str, Any]:
-    """Each link a row of its own, as in files of other simulators."""
+    """Return a star that lists each link separately, as imported scenarios do."""
     return graph([f"h{{0..{hosts}}}"], ["s"], *((f"h{i}", "s", f"{i + 1}us") for i in range(hosts)))
 
 
 def row_of_switches(count: int) -> dict[str, Any]:
-    """A switch for each host, one beside the other, named by patterns."""
+    """Return a row of connected switches, each with one host, with patterns in the lists of links."""
     trunks = ((f"s{i}", f"s{i + 1}", "1us") for i in range(count - 1))
     leaves = ((f"h{i}.*", f"s{i}", "1us") for i in range(count))
     return graph([f"h{i}.0" for i in range(count)], [f"s{{0..{count}}}"], *trunks, *leaves)
 
 
 def steps_to_draw(graph: dict[str, Any]) -> int:
-    """How many instructions of the interpreter a drawing takes."""
+    """Return the number of bytecode instructions that a drawing takes."""
     taken = 0
 
     def count(frame: FrameType, event: str, _: object) -> Any:
@@ -496,7 +496,7 @@ def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether the server has closed a connection, on which it says nothing."""
+    """Return whether the server has closed a connection without a response."""
     try:
         return connection.recv(100) == b""
     except TimeoutError:

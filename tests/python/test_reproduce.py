@@ -1,4 +1,4 @@
-"""Claims of papers: how they are read, judged and shown, and that those of the repository can be checked."""
+"""Tests of claims of papers: reading, verdicts and output; all claims in the repository can be checked."""
 
 import json
 import math
@@ -39,7 +39,7 @@ SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
 
 
 def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
-    """Runs of schemes at loads, whose only metric has a value for each seed."""
+    """Return runs, given for each scheme and load the metric's value with each seed."""
     return [
         Measured({"scheme": scheme, "workload.0.load": load, "seed": seed}, lambda _, value=value: value)  # type: ignore[misc]
         for (scheme, load), seeds in values.items()
@@ -48,7 +48,7 @@ def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
 
 
 def claim(**keys: Any) -> Claim:
-    """A claim of which only what matters is said."""
+    """Return a claim with these keys; other required keys have default values."""
     return Claim(**{"id": "c", "experiment": "x", "kind": "value", "metric": "m", "source": "§1"} | keys)
 
 
@@ -249,7 +249,7 @@ at = [1]
 
 
 def paper(folder: Path, text: str) -> Paper:
-    """The claims of a file."""
+    """Return the paper whose file of claims has this text."""
     (folder / "expected.toml").write_text(text)
     return read(folder)
 
@@ -390,7 +390,7 @@ cause = "sixty flows are all that the scenario has"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of experiments with one paper, of which every run completes sixty flows."""
+    """A folder of experiments with one paper, all runs of which complete sixty flows."""
     folder = tmp_path / "experiments" / "mine"
     folder.mkdir(parents=True)
     (folder / "x.toml").write_text(SMALL + '[sweep]\naxes = { "workload.0.load" = [0.3, 0.6] }\n')

@@ -1,4 +1,4 @@
-"""Series are weighted by time, and what is drawn of them is what was."""
+"""Tests that series are weighted by time, and that reduced series keep their means and peaks."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_the_mean_of_a_queue_is_that_of_an_md1_queue(tmp_path: Path) -> None:
 
 
 def hand_made(**tables: pl.DataFrame) -> sh.Run:
-    """A run of 20 µs with a port of two queues."""
+    """Return a run of 20 µs, with a port that has two queues."""
     run = object.__new__(sh.Run)
     counters = pl.DataFrame(
         {"port": ["a->b", "a->b", "a->c"], "kind": "to-host", "queue": [0, 1, 0], "received": [9, 9, 9]}
@@ -139,7 +139,7 @@ def test_what_cannot_be_asked_of_a_series_is_an_error() -> None:
 
 @st.composite
 def bursty(draw: st.DrawFn) -> Series:
-    """Queues: busy periods of many changes, and gaps between them that may be long."""
+    """Draw the backlog of a queue: busy periods with many changes, and gaps, which may be long."""
     source = np.random.default_rng(draw(st.integers(0, 2**32)))
     times, values = [0.0], [0.0]
     for _ in range(draw(st.integers(1, 6))):

@@ -1,4 +1,4 @@
-"""Shards of a sweep, and their union."""
+"""Tests of the shards of a sweep, and of merging them."""
 
 import json
 import shutil

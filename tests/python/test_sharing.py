@@ -1,6 +1,6 @@
-"""Sharing of points among processes that write into one folder: each runs once, and none is lost.
+"""Tests of points shared by processes that write into one folder: each point runs once, none is lost.
 
-Processes of other machines are played by leases that nobody renews, and by namespaces of process numbers.
+Leases that are not renewed, and different namespaces of process numbers, simulate other machines.
 """
 
 import errno
@@ -32,7 +32,7 @@ from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import Shell, contents, results, wait_until
 
 NO_PROCESS = 2**31 - 1
-"""No process has the highest number that fits into 31 bits."""
+"""A process number that no process has: the largest 31-bit number."""
 
 ELSEWHERE = replace(me(), host="elsewhere", space="0" * 16)
 
@@ -65,14 +65,14 @@ needs_namespaces = pytest.mark.skipif(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leases that are over soon."""
+    """Makes leases expire after 0.3 s."""
     monkeypatch.setattr(leases, "EXPIRY_S", 0.3)
     monkeypatch.setattr(leases, "RENEW_S", 0.05)
     monkeypatch.setattr(leases, "_renewer", leases._Renewer())  # that of other tests sleeps for longer
 
 
 def left_behind(final: Path, process: Process, number: int = 1) -> Path:
-    """Create the folder of a process that writes, or that died while it wrote."""
+    """Create the partial folder of a process, which may have ended."""
     path = final.parent / f".{final.name}.{number}.partial"
     path.mkdir(parents=True)
     write_lease(path, process)
@@ -81,13 +81,13 @@ def left_behind(final: Path, process: Process, number: int = 1) -> Path:
 
 
 def write_lease(path: Path, process: Process) -> None:
-    """Make a folder that of a process."""
+    """Write the lease of a process into a folder."""
     (path / leases.FILE).write_text(json.dumps({"process": process.describe(), "token": "0"}))
 
 
 @pytest.fixture
 def renewed() -> Iterator[list[Path]]:
-    """Leases in this list are renewed, as a process of another machine does that."""
+    """A list of leased folders; their leases are renewed as a process on another machine would do."""
     paths: list[Path] = []
     ended = threading.Event()
 
@@ -233,7 +233,7 @@ def test_whoever_has_lost_a_lease_does_not_commit_what_has_its_place(scenario: P
 
 @pytest.fixture
 def points(sweep: Path, tmp_path: Path) -> list[Point]:
-    """Eight points of which none has run."""
+    """Eight points, none of which has run."""
     _, found = plan(Source.read(sweep), tmp_path / "out")
     (tmp_path / "out").mkdir()
     return found
@@ -354,7 +354,7 @@ def test_a_point_that_finds_no_space_says_so(points: list[Point], monkeypatch: p
 def _start(
     place: Path, scenario: Path, *options: str, before: list[str] | None = None
 ) -> "subprocess.Popen[str]":
-    """A sweep in a process of its own."""
+    """Start a sweep in a process of its own."""
     command = [*(before or []), sys.executable, "-c", SOON, "sweep", str(scenario), "--out", "out", *options]
     return subprocess.Popen(
         command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -1,4 +1,4 @@
-"""Intervals hold what they promise, on data that depend on each other and whose truth is known."""
+"""Tests of the coverage of intervals, for dependent data with a known true value."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_single_flows_as_if_independent_would_promise_far_too_much() -> None:
 
 
 def pair(seed: int, *, common: bool) -> tuple[list[Floats], list[Floats]]:
-    """Five runs of a queue, and five of one whose sojourns are 2 % shorter."""
+    """Return sojourn times of five runs each for two queues, the second 2 % shorter than the first."""
     random = np.random.default_rng(seed)
     arrivals, services = draw(random, 5, 40_000)
     theirs = list(sojourn_times(arrivals, services))

@@ -1,4 +1,4 @@
-"""Values over time: what is read of tables, and means, quantiles, parts and windows weighed by time."""
+"""Tests of values over time: reading from tables, and means, quantiles, parts and windows by time."""
 
 import math
 
@@ -11,7 +11,7 @@ from shallows.runs.steps import Series
 
 
 def steps(times: list[float], values: list[float]) -> Series:
-    """A series: each value holds from its time on until the next, the last for no time."""
+    """Return a series in which each value holds until the next time; the last value has no duration."""
     return Series(np.array(times, float), np.array(values, float))
 
 

@@ -1,4 +1,4 @@
-"""Runs with real TCP. Without root or the testbed's program they are skipped."""
+"""Tests of runs with real TCP; skipped without root or the testbed's program."""
 
 import itertools
 import json
@@ -57,7 +57,7 @@ def _measured(folder: Path, text: str, *overrides: tuple[str, str]) -> sh.Run:
 
 
 def _networks() -> set[str]:
-    """Namespaces of networks that a process is in, or holds."""
+    """Return the network namespaces that processes use or hold open."""
     found = set()
     for link in (*Path("/proc").glob("[0-9]*/task/*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")):
         try:
@@ -394,7 +394,10 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
 
 
 def _blocks(path: Path) -> list[tuple[int, bytes]]:
-    """Kinds of the blocks of a pcapng file, and what is in them; 6 is a packet, its frame after 20 bytes."""
+    """Return type and contents of each block in a pcapng file.
+
+    Type 6 is a packet: 20 bytes, then its frame.
+    """
     data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
@@ -487,7 +490,7 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
 
 
 def _at_a_host(networks: set[str], command: str) -> bool:
-    """Run a command in the network of a host among these, by whatever process has it open."""
+    """Run a command in one of these namespaces that belongs to a host; return whether it succeeded."""
     script = f"ip link show eth0 && {command}"
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:

@@ -301,7 +301,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of the backlog of the busiest port and its pool over time; each point shows its first seed."""
+    """Return charts of the backlog of the busiest port and its pool over time, at each point's first seed."""
     from shallows.series.backlogs import busiest, pools_beside
 
     first: dict[tuple[str, At], Run] = {}
