@@ -30,7 +30,7 @@ from shared import (
     seal,
 )
 
-# In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
+# A shell that starts pytest in the background ignores SIGINT, and programs started here would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -103,7 +103,7 @@ def _rows(node: Any, rows: dict[str, Any]) -> dict[str, Any]:
             found[key] = _fields(plain[0], fields)
             continue
         (list_,) = [each for each in node.children if len(getattr(each, "keys", ())) == len(parts)]
-        # `Ethernet0,Ethernet4|3` stands for both.
+        # `Ethernet0,Ethernet4|3` means queue 3 of both ports.
         for each in product(*(part.split(",") for part in parts)):
             named = dict(zip((name for name, _ in list_.keys), each, strict=True))
             found.setdefault(list_.name, []).append(_fields(list_, named | fields))

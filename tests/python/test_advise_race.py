@@ -45,7 +45,7 @@ def test_who_is_worse_in_one_number_and_better_in_none_is_dropped_with_interval_
 
 
 def test_a_difference_of_2_percent_drops_nobody_and_one_of_5_percent_does() -> None:
-    # The same but for throughput: 2 % are within the 3 % that are taken for the same, 5 % are not.
+    # Equal except for throughput: a difference of 2 % is within the indifference zone of 3 %, and 5 % is not.
     race = made_up({"a": (500, 4000, 0.0), "b": (500, 4080, 0.0)}, 10, "throughput")
     look(race)
     assert race.kept == ["a", "b"]
@@ -108,7 +108,7 @@ THEIRS = {"large": 100.0, "tail": 500.0, "loss": 0.01}
 @pytest.mark.parametrize(
     ("mine", "theirs", "is_dropped"),
     [
-        # Better by more than 3 %, or 0.01 % of loss, in one, and in no other worse by more.
+        # Better by more than 3 % (or 0.01 % of loss) in one measure, and not worse by more in any other.
         ({"large": 96.0, "tail": 500.0, "loss": 0.01}, THEIRS, True),
         ({"large": 97.5, "tail": 500.0, "loss": 0.01}, THEIRS, False),
         ({"large": 96.0, "tail": 510.0, "loss": 0.01}, THEIRS, True),
@@ -117,7 +117,7 @@ THEIRS = {"large": 100.0, "tail": 500.0, "loss": 0.01}
         ({"large": 100.0, "tail": 500.0, "loss": 0.00995}, THEIRS, False),
         ({"large": 96.0, "tail": 500.0, "loss": 0.01005}, THEIRS, True),
         ({"large": 96.0, "tail": 500.0, "loss": 0.0102}, THEIRS, False),
-        # Without large flows it cannot be told.
+        # Undecided without large flows.
         ({"tail": 400.0, "loss": 0.0}, THEIRS, False),
         # Beside a time of zero another is longer by its difference.
         ({"large": 1.0, "tail": 400.0, "loss": 0.0}, THEIRS | {"large": 0.0}, False),
@@ -151,7 +151,7 @@ BETTER, NONE, WORSE = (-0.2, -0.05), (-0.02, 0.02), (0.05, 0.2)
         ([(-1.0, 1.0), BETTER], None),
         # A bound that is not quite kept: 4 % worse may be more than nobody would notice.
         ([(0.0, 0.04), BETTER], None),
-        # A change of exactly 3 % is none, on either side.
+        # A change of exactly 3 % does not count, in either direction.
         ([(-0.03, 0.03)], False),
         ([(-0.03, 0.03), BETTER], True),
         ([(-0.1, -0.03)], None),
@@ -214,7 +214,7 @@ STABLE = "2 rounds in a row dropped nobody"
     ("names", "doomed", "budget_s", "most", "rounds", "ended"),
     [
         ("abc", {}, 1e6, 64, 8, STABLE),
-        # Looks are from the fifth round on; after a drop it takes two more.
+        # Looks begin with the fifth round; after a drop, two more are needed.
         ("abc", {6: "c"}, 1e6, 64, 8, STABLE),
         ("abc", {7: "c"}, 1e6, 64, 9, STABLE),
         ("abc", {4: "bc"}, 1e6, 5, 5, "5 rounds are the most"),

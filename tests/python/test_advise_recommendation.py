@@ -41,7 +41,7 @@ def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
         ({"p99 of small flows": 1, "throughput": 5}, "middle"),
         ({"p99 of small flows": 1, "throughput": 20}, "fast"),
         ({"p99 of small flows": 5, "throughput": 1}, "short"),
-        # Nobody keeps it: the one that misses least.
+        # No candidate keeps the bound, so the one that misses it least is recommended.
         ("p99 of small flows below 200 us, then throughput", "short"),
     ],
 )
@@ -57,7 +57,7 @@ BOTH = "throughput, then p99 of small flows"
 @pytest.mark.parametrize(
     ("goal", "numbers", "expected"),
     [
-        # 103 is within 3 % of 100, and 104 is not: the tail decides between the others.
+        # 103 is within 3 % of 100, but 104 is not: the tail decides between the others.
         (
             BOTH,
             {
@@ -72,9 +72,9 @@ BOTH = "throughput, then p99 of small flows"
             {"a": {"large": 100.0, "tail": 500.0}, "b": {"large": 103.1, "tail": 400.0}},
             ("a", "throughput"),
         ),
-        # Without large flows there is no throughput.
+        # Without large flows, throughput is not measured.
         (BOTH, {"a": {"tail": 1.0}, "b": {"large": 100.0, "tail": 500.0}}, ("b", "throughput")),
-        # Of losses a hundredth of a percent is none.
+        # Losses up to a hundredth of a percent count as none.
         (
             "loss, then throughput",
             {
@@ -84,7 +84,7 @@ BOTH = "throughput, then p99 of small flows"
             },
             ("b", "throughput"),
         ),
-        # A goal with a bound decides nothing where the bound is kept, unless all goals have one.
+        # A goal whose bound is kept decides nothing, unless all goals have bounds.
         (
             "p99 of small flows below 1 ms, then throughput",
             {"a": {"tail": 9.0, "large": 5.0}, "b": {"tail": 8.0, "large": 6.0}},
@@ -114,7 +114,7 @@ APART: dict[str, Numbers] = {"a": {"tail": 200.0, "large": 100.0}, "b": {"tail":
     [
         ({"p99 of small flows": 1, "throughput": 2}, APART, "a"),
         ({"p99 of small flows": 2, "throughput": 1}, APART, "b"),
-        # A loss below a hundredth of a percent is as good as none: the times, 1.1 to 1, decide.
+        # A loss below a hundredth of a percent counts as none: the times, 1.1 to 1, decide.
         (
             {"loss": 9, "throughput": 1},
             {"a": {"loss": 0.0, "large": 110.0}, "b": {"loss": 1e-4, "large": 100.0}},
@@ -145,9 +145,9 @@ MISSED = "p99 of small flows below 100 us, then loss below 0.1 %"
             {"a": {"tail": 3_000.0, "loss": 0.02}, "b": {"tail": 2_000.0, "loss": 0.025}},
             "b",
         ),
-        # 1.5 and 0 times; 9 and 0.5 times. Nothing lost is no infinite loss.
+        # 1.5 and 0 times; 9 and 0.5 times. Zero loss is not infinite loss.
         (MISSED, {"a": {"tail": 150.0, "loss": 0.0}, "b": {"tail": 900.0, "loss": 0.0005}}, "a"),
-        # A tail that was not measured is above every bound.
+        # A tail that was not measured exceeds every bound.
         (MISSED, {"a": {"loss": 0.002}, "b": {"tail": 900.0, "loss": 0.0005}}, "b"),
     ],
 )
@@ -170,7 +170,7 @@ def test_of_settings_that_all_miss_a_bound_the_one_furthest_above_a_bound_is_not
         ((0.2, 0.25, 0.3), "37 %", "cannot tell"),
         ((0.2, 0.25, 0.3), "13 %", "cannot tell"),
         ((0.2, 0.25, 0.3), "12 %", "misses it"),
-        # Two seeds have no interval.
+        # Two seeds give no interval.
         ((0.25, 0.25), "26 %", "cannot tell"),
     ],
 )
@@ -360,7 +360,7 @@ def test_standings_are_in_the_order_of_candidates_each_beside_the_recommended_on
     found = alike(3)
     assert found.candidate.name == found.standing.candidate.name == "a"
     assert [found.of(name).candidate.name for name in "abc"] == [*"abc"]
-    # It is not judged beside itself.
+    # The recommended setting is not compared with itself.
     assert {each.judgement for each in found.standing.beside} == {Judgement(reason=SAME)}
     groups = {each.judgement.groups for each in found.of("b").beside}
     assert groups == {"10 seeds", "20 batches of 10 seeds"}

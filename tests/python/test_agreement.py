@@ -97,7 +97,7 @@ def test_a_difference_exactly_at_its_bound_agrees(simulated: sh.Run, real: sh.Ru
         # One marked, two retransmitted, and three timeouts.
         (4, 6, (0.25, 0.5, 0.5)),
         (1, 1, (1, 2, 3)),
-        # Without data and flows the counts are taken as of one.
+        # Without data packets and flows, counts are divided by one.
         (0, 0, (1, 2, 3)),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
 
 
 def test_a_file_that_is_regular_and_would_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As /proc/kmsg while the kernel says nothing: a read that does not wait gives EAGAIN.
+    # Like /proc/kmsg without new messages: a non-blocking read gives EAGAIN.
     end, other = os.pipe()
     monkeypatch.setattr("shallows.bounded._refuse_special", lambda *_: None)
     path = f"/proc/self/fd/{end}"

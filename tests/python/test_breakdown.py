@@ -93,7 +93,7 @@ def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
     assert (second["kind"], second["flows"], second["completed"]) == ("incast", 3, 2)
     assert (second["fct_mean_us"], second["fct_p50_us"], second["fct_p99_us"]) == (15.0, 10.0, 20.0)
     assert (second["slowdown_p99"], second["goodput_gbps"]) == (3.0, pytest.approx(0.016))
-    # As in the summary, timeouts and retransmitted segments are of all flows, those before the warm-up too.
+    # As in the summary, timeouts and retransmitted segments include those before the warm-up.
     assert (second["timeouts"], second["retransmits"]) == (2, 6)
 
 
@@ -292,12 +292,13 @@ def by_class(count: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("count", "column", "expected"),
     [
-        # The smallest value that half of them do not exceed: of three the second, of four the second as well.
+        # The median is the smallest value that half of the values do not exceed: the second of three, and of
+        # four.
         (1, "fct_p50_us", 1.0),
         (2, "fct_p50_us", 1.0),
         (3, "fct_p50_us", 2.0),
         (4, "fct_p50_us", 2.0),
-        # And that 99 of 100 do not exceed: of 101 the 100th.
+        # The p99 is the smallest value that 99 % of the values do not exceed: the 100th of 101.
         (1, "fct_p99_us", 1.0),
         (100, "fct_p99_us", 99.0),
         (101, "fct_p99_us", 100.0),

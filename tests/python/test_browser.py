@@ -107,7 +107,7 @@ def test_a_click_on_a_scheme_hides_it_in_every_chart_and_shows_it_again(
     entries.first.click()
     assert opened.count(lines) == 0
     assert {each.get_attribute("aria-pressed") for each in entries.all()} == {"false"}
-    # As well with the keyboard.
+    # The keyboard works, too.
     entries.first.focus()
     opened.page.keyboard.press("Enter")
     assert opened.count(lines) == drawn
@@ -177,7 +177,7 @@ def test_the_theme_can_be_switched_and_print_is_light(browser: "Browser", sweep:
     background = "getComputedStyle(document.body).backgroundColor"
     opened.page.get_by_role("button", name="Theme").click()
     assert opened.page.evaluate(background) == "rgb(20, 23, 26)"
-    # A black line would not be seen.
+    # A black line would be invisible.
     assert opened.count(".plot svg path[stroke='#000000']") == 0
     opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     opened.page.emulate_media(media="print")
@@ -253,7 +253,7 @@ def test_hostile_names_run_nothing(browser: "Browser", hostile: Path) -> None:
             plot.hover()
         assert opened.count("img") == 0
         assert opened.complaints == []
-        # And if one got through: the policy lets no other script run.
+        # If a script got through, the policy would still block it.
         opened.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>')")
         opened.page.wait_for_timeout(200)
         assert "dialog" not in opened.complaints
@@ -301,7 +301,7 @@ def test_what_is_drawn_of_a_line_over_time_has_its_area_its_ends_and_its_gaps(
                 if not any(part[1:])
             ]
             assert sum(empty) >= 8 - 2 * (end - begin) / 300
-    # Few are drawn as they are.
+    # A few changes are drawn unreduced.
     assert drawn == [[0.51, 0], [0.5105, 1]]
     assert opened.complaints == []
 
@@ -345,7 +345,7 @@ def test_the_page_of_a_network_renews_its_numbers_in_place_and_says_when_it_has_
             opened = Opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=theme)
             page = opened.page
             assert page.evaluate("document.documentElement.scrollWidth") == width
-            # What a reader has done to elements is still there when their numbers have changed.
+            # Elements that the reader has changed stay changed when the numbers change.
             page.evaluate("for (const each of document.querySelectorAll('td, .plot, h3')) each.mine = true")
             os.pwrite(watch.page, text(3, {"a->b": 55_000}).encode(), 0)
             watch.look()

@@ -57,7 +57,7 @@ def cluster() -> Iterator[Any]:
 def test_a_sweep_outlives_a_worker_and_a_node(
     cluster: Any, points: list[Point], many: Path, tmp_path: Path
 ) -> None:
-    # One of them fails wherever it runs: that is reported, and not tried again.
+    # One of them fails on every worker: it is reported, and not retried.
     points[2].source = replace(points[2].source, seed=7)
 
     def kill() -> None:
@@ -83,7 +83,7 @@ def test_a_sweep_outlives_a_worker_and_a_node(
 def test_a_cluster_that_dies_is_reported_with_what_is_kept(
     cluster: Any, points: list[Point], many: Path, tmp_path: Path
 ) -> None:
-    # From the fourth on they take minutes: none of them is finished before the cluster is gone.
+    # From the fourth on, points take minutes, so none of them finishes before the cluster is gone.
     _, endless = plan(Source.read(many, override_texts({"workload.0.flows": 10_000_000})), tmp_path / "ray")
     points[3:] = endless[: len(points) - 3]
     death = Death(points, cluster.shutdown)

@@ -234,7 +234,7 @@ def test_a_metric_may_be_of_one_workload_or_class(two: Path) -> None:
         column = "slowdown" if metric.startswith("slowdown") else "fct_us"
         means = [run.flows.filter(chosen)[column].mean() for run in runs(two, "slow")]
         assert row(found, metric).value == pytest.approx(np.mean(means))  # type: ignore[arg-type]
-    # The very numbers of `Run.by`.
+    # The same numbers as in `Run.by`.
     by = [
         run.by("workload").filter(pl.col("workload") == 1)["fct_mean_us"].item() for run in runs(two, "slow")
     ]

@@ -71,7 +71,7 @@ def test_a_seed_that_is_twice_in_a_scheme_is_refused(tmp_path: Path) -> None:
     ("mine", "theirs", "shown"),
     [
         ((1,), (2, 3, 4), "1 versus 2, 3, 4"),
-        # Six are shown, and of more the first six.
+        # Six are listed; of more than six, the first six.
         (range(6), range(10, 17), "0, 1, 2, 3, 4, 5 versus 10, 11, 12, 13, 14, 15 and 1 more"),
     ],
 )
@@ -184,7 +184,7 @@ def test_runs_whose_scenario_lacks_a_key_are_refused(
 @pytest.mark.parametrize(
     ("mine", "theirs", "message"),
     [
-        # The innermost place that differs.
+        # The innermost key with different values.
         ([{"a": 1}, {"a": 1, "b": 2}], [{"a": 1}, {"a": 1, "b": 3}], "workload.1.b, got 2 and 3"),
         ({"a": 1}, {"a": 1, "c": 4}, "workload.c, got not set and 4"),
         ({"a": "x"}, {}, "workload.a, got 'x' and not set"),

@@ -16,7 +16,7 @@ from shallows.reproduction.expected import Claim, Drawing, Experiment, Paper, fi
 @pytest.mark.parametrize(
     ("keys", "is_quick"),
     [
-        # A number, a bound and a crossing need a whole run, unless it is said otherwise.
+        # A number, a bound and a crossing need a full run, unless the claim states otherwise.
         ({"kind": "value"}, False),
         ({"kind": "below"}, False),
         ({"kind": "crossing"}, False),

@@ -75,7 +75,7 @@ def test_zones_say_who_is_marked_and_who_is_dropped() -> None:
         "marked",
         "dropped",
     ]
-    # WRED is off, and of a Tomahawk nobody says what it does then.
+    # WRED is off, and the behaviour of a Tomahawk is then not documented.
     assert list(lossy["zones"]["00 (not capable)"].values())[1:] == [
         "platform decides",
         "platform decides",

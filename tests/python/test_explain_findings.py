@@ -100,7 +100,7 @@ def unmarked(tables: Tables) -> None:
         ("no-profile", [unmarked], []),
         ("not-ect-dropped", [lossy(*RAMP, wred="true")], [lossless(*RAMP, wred="false")]),
         ("enable-false", [], [lossy("208000", "208000", "100", "true")]),
-        # The same file on a Spectrum, which is known to mark and to drop at the limit alone.
+        # The same file for a Spectrum, which is known to mark, and to drop only at the limit.
         ("enable-false", [], [sku("ACS-MSN2700")]),
         ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "25")]),
         ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "20"), sku("SN2700")]),

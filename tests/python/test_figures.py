@@ -26,7 +26,7 @@ from shallows.figures.lines import of_labels
 from shallows.series import inputs
 from shared import GALLERY, gallery_points
 
-# A warning of matplotlib tells of a figure that is not what was meant.
+# A warning from matplotlib means that a figure is not as intended.
 pytestmark = pytest.mark.filterwarnings("error")
 
 Folder = pytest.TempPathFactory
@@ -599,7 +599,7 @@ def test_runs_made_one_by_one_are_named_by_what_was_changed(tmp_path: Path) -> N
         sh.run(GALLERY / "load.toml", few | change, out=tmp_path / str(i)) for i, change in enumerate(changes)
     ]
     assert list(curves(figures.fct_cdf(runs).axes[0])) == ["load", "k 200KB"]
-    # One alone needs no name.
+    # A single line needs no name.
     assert figures.fct_cdf(runs[0]).legends == []
 
 

@@ -22,7 +22,7 @@ from shallows.figures import style
 from shallows.series import inputs
 from shared import seal
 
-# A warning of matplotlib tells of a figure that is not what was meant.
+# A warning from matplotlib means that a figure is not as intended.
 pytestmark = pytest.mark.filterwarnings("error")
 
 
@@ -167,7 +167,7 @@ def test_more_than_eight_schemes_have_panels_of_their_own(
     own = [curves(plot) for plot in figure.axes]
     assert all(len(lines) == 1 for lines in own)
     assert sorted(next(iter(lines)) for lines in own) == sorted(schemes * per_scheme)
-    # The other eight stand behind in grey.
+    # The other eight are drawn in grey behind it.
     assert {len(plot.get_lines()) for plot in figure.axes} == {9}
     titles = [plot.get_title() or plot.get_title(loc="right") for plot in figure.axes]
     assert sorted(filter(None, titles)) == schemes

@@ -83,7 +83,7 @@ def test_a_document_names_the_experiments_of_its_claims_only() -> None:
     ("verdicts", "holding"),
     [
         ([["holds"], ["does not hold"], ["holds"]], 2),
-        # A claim holds where it does so at all places.
+        # A claim holds if it does so at all places.
         ([["holds", "does not hold"], ["holds"]], 1),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_name_like_that_of_a_run_makes_nobodys_files_ours(tmp_path: Path) -> N
     assert (final / "thesis.txt").exists()
     with pytest.raises(ShallowsError, match="is not a run of Shallows"):
         folder.refuse_existing(final, "0123456789abcdef", force=True)
-    # What is left of a run, or nothing at all, may be replaced.
+    # Remains of a run, or an empty folder, may be replaced.
     for name in ("thesis.txt", "summary.json"):
         (final / name).rename(final / "summary.json")
         folder.refuse_existing(final, "0123456789abcdef")
@@ -86,7 +86,7 @@ def test_a_report_that_cannot_be_written_still_prints_its_tables(
     shell: Shell, scenario: Path, tmp_path: Path
 ) -> None:
     shell("run", scenario, "--out", "here")
-    # A folder where the page should be: not even root can replace it with a file.
+    # A folder in place of the page: even root cannot replace it with a file.
     (tmp_path / "here" / "report.html").unlink()
     (tmp_path / "here" / "report.html").mkdir()
     done = shell("report", "here")

@@ -42,7 +42,7 @@ def test_coarse_steps_change_little() -> None:
     flows = Fluid(arrivals, random.uniform(1, 2, 300), links, np.full(10, 12.0))
     fine, coarse = schedule(flows), schedule(flows, step_s=0.001)
     assert coarse.mean() == pytest.approx(fine.mean(), rel=0.02)
-    # Nobody is faster than alone.
+    # No flow is faster than without other traffic.
     assert (fine >= flows.bits / 12.0 - 1e-9).all()
 
 

@@ -70,7 +70,7 @@ def test_a_point_is_gathered_from_the_folder_that_has_its_whole_run(tmp_path: Pa
     here.mkdir()
     points = [point(here / name) for name in ("a", "b", "c")]
     run_folder(there / "a", "from the part")
-    # At the place of b is a run of something else.
+    # The folder of b holds a different run.
     run_folder(there / "other").rename(there / "b")
     own = run_folder(here / "c", "mine")
     written = own.stat().st_ino
@@ -78,7 +78,7 @@ def test_a_point_is_gathered_from_the_folder_that_has_its_whole_run(tmp_path: Pa
     missing, problems = gather(points, [there], here)
     assert (missing, problems) == ([points[1]], [])
     assert (here / "a/flows.parquet").read_text() == "from the part"
-    # What is here already is not written again.
+    # Existing copies are not written again.
     assert own.stat().st_ino == written
 
 

@@ -56,7 +56,7 @@ def test_the_first_questions_are_answered(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first-questions"
     low, never = (sh.Run(folder / name) for name in ("low", "never"))
     slowest = {run: run.summary["fct_us"]["all"]["max"] for run in (low, never)}
-    # What the text says: without marks answers are lost, and the slowest waits for a timeout.
+    # As the text states: without marks, answers are lost, and the slowest one waits for a timeout.
     assert slowest[never] > 2 * slowest[low]
     assert f"{slowest[never]:.0f} µs without marks, {slowest[never] / slowest[low]:.1f} times" in said
     lost = {run: run.summary["packets"]["dropped_in_switches"] for run in (low, never)}

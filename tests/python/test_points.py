@@ -58,7 +58,7 @@ def test_points_of_schemes_and_axes_are_ordered_scheme_first_and_last_axis_faste
 def test_a_point_is_unfinished_in_a_folder_of_its_sweep() -> None:
     [alone] = planned("[sweep]\n" + SCHEME.format("a", 5))
     assert (alone.is_finished, alone.folder.parent) == (False, Path("out"))
-    # By default, the folder is called after the scenario.
+    # By default, the folder is named after the scenario.
     assert plan(Source("x.toml", SMALL + AXIS), None)[0] == Path("runs/small")
 
 
@@ -157,7 +157,7 @@ LINES = SMALL.count("\n")
             '[sweep]\naxes = { pace = [1] }\n[sweep.together.pace]\n"tcp.window" = [5]\n',
             f"x.toml:{LINES + 4}: sweep.together.pace, tcp.window = 5: ",
         ),
-        # A key that is not quoted has no line of its own.
+        # An unquoted key has no line of its own.
         ("[sweep]\naxes = { sed = [3] }\n", "x.toml: sweep.axes, sed = 3: "),
     ],
 )

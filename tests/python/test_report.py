@@ -455,7 +455,7 @@ def test_the_server_answers_for_this_machine_only_and_for_what_is_in_the_folder(
         assert status == 200
         assert "Flow completion times" in text
         assert ask(port, "/one/", f"localhost:{port}")[0] == 200
-        # A name elsewhere that leads here (DNS rebinding).
+        # Another name that leads to this server (DNS rebinding).
         assert ask(port, "/one/", f"attacker.example:{port}") == (
             421,
             "This server answers for localhost only.\n",
@@ -479,13 +479,13 @@ def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
         slow = [
             opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(20)
         ]
-        # The first three may speak, and do not; the others are sent away.
+        # The first three connections are accepted and send nothing; the others are rejected.
         for each in slow[3:]:
             assert each.recv(100).startswith(b"HTTP/1.0 503 ")
-        # One that was there before may have ended meanwhile.
+        # A thread from before may have ended meanwhile.
         assert threading.active_count() <= before + 1 + 3
         slow[0].close()
-        # As soon as the server has noticed that, there is room.
+        # Once the server has noticed this, it accepts another connection.
         for _ in range(1000):
             with suppress(ConnectionError):
                 if ask(port, "/")[0] == 200:
@@ -511,7 +511,7 @@ def test_a_connection_on_which_no_request_comes_ends(tmp_path: Path) -> None:
         slow = socket.create_connection(("127.0.0.1", port), timeout=0.1)
         start = time.monotonic()
         slow.send(b"GET / HTTP/1.0\r\n")
-        # It says a little again and again, so that no single wait is long.
+        # The client sends a few bytes again and again, so that no single wait is long.
         while not ended(slow):
             assert time.monotonic() < start + 30
             slow.send(b"X: x\r\n")
@@ -613,7 +613,7 @@ def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished:
     assert "3 of 12 runs done, 1 failed, 1 running, 1 k packet-hops/s, 15 s left" in text
     assert "dctcp, load 0.6, seed 2 failed: no memory" in text
     assert "7 runs have not started." in text
-    # A process that has died runs nothing; no process has the highest number that fits into 31 bits.
+    # A process that has ended runs no points; no process has the largest 31-bit number.
     gone = replace(process.me(), number=2**31 - 1).describe()
     path.write_text(json.dumps(document | {"process": gone}))
     assert "1 failed, nothing runs: `shallows sweep` goes on from here" in (Site(finished).page("/") or "")

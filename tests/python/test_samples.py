@@ -56,7 +56,7 @@ def test_the_cool_down_is_a_share_of_the_time_in_which_counted_flows_arrive(tmp_
 @pytest.mark.parametrize(
     ("answer", "flow", "query", "same"),
     [
-        # When an answer leaves depends on the network.
+        # The time at which an answer starts depends on the network.
         (8.0, 7.0, 5.0, True),
         (6.0, 7.5, 5.0, False),
         (6.0, 7.0, 5.5, False),

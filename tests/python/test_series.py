@@ -98,9 +98,9 @@ def test_a_port_is_read_from_its_trace_and_else_from_samples() -> None:
     assert run.series("a->b").mean() == 900
     assert run.series("a->b").std() == pytest.approx(np.sqrt((2 * 3000**2 + 8 * 1500**2) / 20 - 900**2))
     assert run.series("a->b", queue=1).mean() == 100
-    # A threshold is not zero before it is first told.
+    # A threshold is not zero before its first recorded value.
     assert run.series("a->b", "buffer_threshold_bytes").mean() == 700
-    # What was sampled holds until the next sample.
+    # A sample holds until the next one.
     assert run.series("a->c").mean() == 80 * 5 / 20
     assert run.series("a.pool0").mean() == 40 * 15 / 20
     always_empty = hand_made(queues=SAMPLES).series("a->b")

@@ -159,7 +159,7 @@ def test_a_lease_of_another_machine_is_over_when_it_is_not_renewed(
     tmp_path: Path, renewed: list[Path]
 ) -> None:
     path = left_behind(tmp_path / "one", ELSEWHERE)
-    # Its clock may be years ahead, or behind: times are never compared, only whether they change.
+    # The other machine's clock may be years ahead or behind: only changes of times count, never their values.
     os.utime(path / leases.FILE, (4e9, 4e9))
     with folder.RunFolder(tmp_path / "one"):
         assert not path.exists()
@@ -259,7 +259,7 @@ def test_points_of_others_are_left_until_they_are_there_or_their_leases_over(
     def watch(_running: object, outcomes: list[Outcome]) -> None:
         seen.append(len(outcomes))
         if len(outcomes) == 7 and renewed:
-            # All else is done. The other machine ends its point now, as a run does.
+            # All other points are done. The other machine now finishes its point.
             path = renewed.pop()
             done = execute(points[1].source, points[1].source.parse(), points[1].folder / "x")
             done.path.rename(points[1].folder.with_name("done"))
@@ -326,7 +326,7 @@ def test_without_space_no_further_point_begins(points: list[Point]) -> None:
     share.end(0, sharing.Ended.by(NoSpaceError("one could not be written: No space left", "free some")))
     share.end(2, sharing.Ended("lost", is_lost=True))
     assert share.begin() is None
-    # What runs goes on to its end, and is the last.
+    # Running points complete; no further point starts.
     assert not share.is_over
     share.end(1, sharing.Ended())
     assert share.is_over

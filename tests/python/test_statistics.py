@@ -28,7 +28,7 @@ def test_of_500_intervals_95_percent_hold_the_truth(runs: int, customers: int, b
 
 def test_single_flows_as_if_independent_would_promise_far_too_much() -> None:
     random = np.random.default_rng(20)
-    # What `intervals` never does: each sojourn a group of its own.
+    # Unlike in `intervals`, each sojourn time is a group of its own.
     flows = [sojourn_times(*draw(random, 1, 20_000))[0] for _ in range(100)]
     half = [1.96 * run.std() / math.sqrt(run.size) for run in flows]
     assert np.mean([abs(run.mean() - MEAN) <= width for run, width in zip(flows, half, strict=True)]) < 0.3

@@ -44,7 +44,7 @@ def test_a_series_that_is_read_lasts_until_the_end_of_the_run(
 # Statistics. 30 for 2 µs, 10 for 4 and 20 for 4.
 STEPS = steps([0, 2, 6, 10], [30, 10, 20, 20])
 
-# 10 for 6 µs and 50 for 4; the 90 at its end holds for no time.
+# 10 for 6 µs and 50 for 4; the 90 at its end has no duration.
 ENDS_HIGH = steps([0, 6, 10], [10, 50, 90])
 
 

@@ -126,7 +126,7 @@ def test_a_full_buffer_drops_and_senders_repair_it(tmp_path: Path) -> None:
     packets = run.summary["packets"]
     assert packets["dropped_in_switches"] > 0
     assert packets["marked"] == 0
-    # A packet that was lost is retransmitted; what was lost last may not have been, when the run ends.
+    # Lost packets are retransmitted, but the run may end before the last of these retransmissions.
     assert 0 < run.summary["retransmits"] < 3 * packets["dropped"]
 
 
@@ -147,7 +147,7 @@ def test_dctcp_holds_the_queue_at_its_threshold_and_goes_with_the_program(tmp_pa
 
 @needs_testbed
 def test_ecn_star_has_all_its_packets_ecn_capable(tmp_path: Path) -> None:
-    # A threshold of zero drops whatever is not ECN-capable where it waits, acknowledgements too.
+    # With a threshold of zero, every waiting packet that is not ECN-capable is dropped, acknowledgements too.
     zero = '[{ kind = "threshold", k = "0B" }]'
     star = (("tcp.congestion", '"ecn-star"'), ("switch.markers", zero), ("tcp.handshake", "true"))
     try:
@@ -444,16 +444,16 @@ def test_the_ports_of_pcap_are_captured_of_a_run_and_of_a_shell(tmp_path: Path) 
     command = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run", "--pcap", "to-host"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert 6 in _kinds(tmp_path / "run/capture.pcapng")
-    # Three datagrams to a port at which nobody listens.
+    # Three datagrams to a port on which no program listens.
     send = "h0 bash -c 'for _ in 1 2 3; do echo here > /dev/udp/10.0.0.3/9; done'"
     done = _shell(tmp_path, send, "--pcap", "switch0->host2", "--out", "packets")
     assert done.returncode == 0, done.stderr
     assert _kinds(tmp_path / "packets/capture.pcapng").count(6) == 3
-    # What is there is not written over.
+    # Existing files are not overwritten.
     again = _shell(tmp_path, "true", "--pcap", "to-host", "--out", "packets")
     assert again.returncode == 1
     assert "capture.pcapng cannot be written" in again.stderr
-    # Without it none is written, though the scenario captures.
+    # Without it, no captures are written, although the scenario has some.
     (tmp_path / "capture.pcapng").unlink(missing_ok=True)
     assert _shell(tmp_path, "true", "--set", "measure.captures=[{ports=['to-host']}]").returncode == 0
     assert not list(tmp_path.glob("*.pcapng"))

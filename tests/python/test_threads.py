@@ -73,7 +73,7 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
                 f"{threads}, {name}"
             )
     for other in (tmp_path / "2", tmp_path / "5"):
-        # Whatever number made them: it is the same run.
+        # The number of threads does not matter: it is the same run.
         again = shell("run", fabric, "--out", other.name)
         assert "contains a finished run of the same scenario" in again.stderr
     assert sh.run(fabric, out=first, threads=3).path == first

@@ -400,7 +400,7 @@ def test_a_group_gives_what_it_says_to_whatever_is_there_and_matches() -> None:
     switch = read("junos", WILD.replace("APPLIED", applied))
     assert switch.unread == ()
     assert maps(switch) == {
-        # What the port itself says goes before: its map and its MTU.
+        # Statements of the port itself take precedence: its map and its MTU.
         "xe-0/0/0": ("n", 1500, 25),
         "xe-0/0/1": ("m", 9216, 25),
         # Not of [0-1].

@@ -102,7 +102,7 @@ def test_percent_of_what_is_not_known_stay_percent_and_the_reason_is_said(
     text: str, hints: Hints, reason: str
 ) -> None:
     made = converted(read("junos", text), "sonic", hints)
-    if not reason:  # The map is used by no port, and still it says which queue it is.
+    if not reason:  # No port uses the map, but the number of the queue follows from it.
         assert all(each and each.unit == "bytes" for each in ends(made.switch))
         return
     assert [each and each.unit for each in ends(made.switch)] == ["percent", "percent"]
