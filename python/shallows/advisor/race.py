@@ -55,7 +55,7 @@ STABLE = 2
 """Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share of the arrival time whose flows, the last ones, are excluded, as in `shallows compare`."""
+"""Share of the arrival time, at its end, whose flows are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""

@@ -173,7 +173,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return K as operators set it for DCTCP: in packets at 1 and 10 Gb/s, as a share of the BDP above."""
+    """Return K as operators set it for DCTCP: packets up to 10 Gb/s, a share of the BDP at higher rates."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(

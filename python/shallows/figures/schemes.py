@@ -31,7 +31,7 @@ WIDE = 4.0
 """Ratio of the ends of a scale above which it is logarithmic."""
 
 MOST_LETTERS = 18
-"""Letters of all labels below a panel of `dots`."""
+"""Maximum number of letters in all tick labels below a panel of `dots`."""
 
 DECADES = 4
 """Number of decades of a logarithmic scale that includes zero; smaller values are drawn next to zero."""

@@ -87,12 +87,12 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Return the mean of the goodputs of flows, each from its arrival to the end of the run, in Gbit/s."""
+    """Return the mean goodput of flows, each measured from its arrival to the end of the run, in Gbit/s."""
     return float(_goodputs(run, where).mean())
 
 
 def jain(run: Run, _: None, where: Flows) -> float:
-    """Return Jain's fairness index of the goodputs of flows from their arrivals to the end of the run."""
+    """Return Jain's index of the goodputs of flows, each measured from its arrival to the end of the run."""
     return _index(_goodputs(run, where))
 
 
@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gaps of the selected flows that arrived after the warm-up."""
+    """Return a statistic over the selected flows after the warm-up, of each flow's longest gap."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(
