@@ -266,7 +266,7 @@ def schemes(fabric: Fabric, factor: float = 1.0) -> Iterator[Scheme]:
 
 
 def hcf(fabric: Fabric, factor: float) -> Scheme:
-    """Return HCF, whose two queues replace the eight of the services."""
+    """Return HCF, which has two queues instead of one for each of the eight services."""
     limit = fabric.pool / fabric.ports_per_pool + fabric.reserved
     port = {"kind": "hcf", "limit": size(limit), "bins": round(20 * factor), "credits": "1p"}
     return Scheme(

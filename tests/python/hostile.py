@@ -85,7 +85,7 @@ def leaves(part: Any) -> Iterator[str]:
 
 
 def strange(format_: str, text: str, switch: Switch) -> list[str]:
-    """Return the written lines that contain a part of a hostile name, instead of the whole name."""
+    """Return the written lines in which a hostile name is split or altered."""
     whole = {part for leaf in leaves(switch) for part in (leaf, leaf.rpartition("/")[0], *leaf.split(","))}
     if switch.format in ("junos", "nxos", "eos", "avd", "tc"):  # whose readers join words found apart
         whole |= {word for leaf in whole for word in leaf.split(" ") if MARK in word and word != MARK}

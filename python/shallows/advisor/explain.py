@@ -147,7 +147,7 @@ def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
 
 
 def reached(resolved: Resolved) -> Table:
-    """Tabulate the highest marking probability of each queue, which packets meet at the queue's limit."""
+    """Tabulate the highest marking probability of each queue, which applies at the queue's limit."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.reach)):

@@ -368,7 +368,7 @@ def _over_time(
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of all lines at each point; lines with equal thresholds share one."""
+    """Return the marking thresholds of all lines at each point, without repeating equal thresholds."""
     owners: dict[tuple[str, float, At], list[str]] = {}
     for (line, at), found in known.items():
         for called, value in found:
