@@ -86,8 +86,6 @@ def exact_sample(**values: float | None) -> Sample:
     """Return a sample in which all small flows take `tail` µs and all large flows `large` µs.
 
     A value of None leaves out these flows. `loss` is the share of packets lost in switches.
-
-    There are no such flows where the value is none.
     """
     found = {"fct_us.small": (values.get("tail"), 300), "fct_us.large": (values.get("large"), 8)}
     series = {

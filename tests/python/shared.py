@@ -205,7 +205,7 @@ NEEDS_BPF = needs(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files of all points that must be identical for every run."""
+    """Return the contents of those files of all points that are identical in every run."""
     return {
         f"{path.parent.name}/{path.name}": path.read_bytes()
         for path in folder.glob("*/*")

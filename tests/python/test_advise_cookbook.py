@@ -136,7 +136,7 @@ def test_in_a_random_fabric_no_other_setting_is_better_by_more_than_nobody_would
 
 
 def switch_of(name: str) -> Switch:
-    """Return a switch with a step at 300,000 bytes on queue 3, and a profile for it with this name."""
+    """Return the configuration of a candidate with this name: a step at 300,000 bytes on queue 3."""
     fabric = queue_three()
     curve = Curve(300_000, 300_000)
     return target_of(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))

@@ -185,7 +185,7 @@ def test_a_bound_is_kept_where_the_whole_interval_is_below_it(
 
 
 def bounded(names: str) -> str:
-    """Return the recommended candidate of those named; each keeps, misses or does not decide two bounds."""
+    """Return the recommended one of these candidates; each keeps, misses or leaves undecided two bounds."""
     race = exact(
         Undecided,
         "p99 of small flows below 1 ms, then loss below 10 %, then throughput",

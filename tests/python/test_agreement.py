@@ -27,8 +27,8 @@ NAMES = [
 def run_with(scale: float = 1.0, *, more: float = 0.0, count: int = 1_000, flows: int = 100) -> sh.Run:
     """Return a run with times, rates and marks times `scale`; `more` is added to the retransmitted share.
 
-    There are 100,000 data packets, of which 10,000 are marked, and 1,000 are retransmitted; `count` flows are
-    complete, of `flows`.
+    There are 100,000 data packets, of which 10,000 are marked, and 1,000 are retransmitted; Of `flows`
+    flows, `count` are complete.
     """
     times = {"count": count, "mean": 100.0 * scale, "p99": 400.0 * scale}
     return fake_run(

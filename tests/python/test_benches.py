@@ -1,4 +1,4 @@
-"""Tests that the benchmarks run, and that their statements about speed hold; skipped without their tools."""
+"""Tests of the benchmarks: they run, and our statements about speed hold; skipped without their tools."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Reports in Chromium: no errors, charts that react, and pages that fit."""
+"""Tests of reports in Chromium: no errors, charts that react, and pages that fit the screen."""
 
 import os
 import shutil

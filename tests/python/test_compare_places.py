@@ -41,7 +41,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
 
 
 def spread_out(seeds: list[sh.Run], folder: Path, factors: Factors) -> Path:
-    """Write a sweep over K and the initial window, with times that are multiples of those in `seeds`.
+    """Write a sweep over K and the initial window, with the times of the runs in `seeds` multiplied.
 
     `factors` returns the factors for small and for other flows, so the true differences are known.
     """

@@ -40,7 +40,7 @@ def check(table: Table, width: int) -> None:
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Table]]:
-    """A list that collects all tables printed after this point; commands run in a folder of their own."""
+    """A list that collects all tables that a test prints; commands run in a folder of their own."""
     found: list[Table] = []
     fit = fitting.blocks
 

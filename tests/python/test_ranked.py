@@ -1,4 +1,4 @@
-"""Tests of the ranking of many combinations of swept values on a sweep's page."""
+"""Tests of rankings in the page of a sweep with many combinations of values."""
 
 from shallows.comparison.comparison import Comparison
 from shallows.comparison.ranking import Ranking, Standing

@@ -33,7 +33,7 @@ def standings(at: dict[str, dict[int, Sample]], metrics: Sequence[Metric] = (A, 
 
 
 def seeds_apart(order: Sequence[int], factor: float) -> dict[int, Sample]:
-    """Return samples whose times differ by 10^seed times `factor`, with the seeds in this order."""
+    """Return samples with the seeds in this order; the times with seed n are `factor` times 10^n."""
     times = {seed: factor * 10.0**seed for seed in order}
     return {seed: sample(totals={"goodput_gbps": 1 / time}, fct=[time] * 10) for seed, time in times.items()}
 

@@ -116,7 +116,7 @@ class Broken:
     name, seed, hash = "broken", 42, "0" * 64
 
     def footprint(self) -> str:
-        """Return the memory of a switch with one route, as JSON."""
+        """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
     def simulate(self, _folder: Path, _threads: int) -> "Broken":

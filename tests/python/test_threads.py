@@ -88,7 +88,7 @@ class Begun:
         self.called: list[object] = []
 
     def footprint(self) -> str:
-        """Return the memory of a switch with one route, as JSON."""
+        """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
     def simulate(self, _folder: Path, threads: int) -> "Begun":

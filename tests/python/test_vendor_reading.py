@@ -1,4 +1,4 @@
-"""Values of vendors' configurations have the vendors' units; unread lines are listed with their number."""
+"""Tests of units in vendors' configurations, and of the list of unread lines with their numbers."""
 
 from dataclasses import replace
 from fractions import Fraction
