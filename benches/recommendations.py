@@ -103,7 +103,7 @@ def grid(fabric: Fabric) -> list[Candidate]:
 
 @dataclass
 class Measured:
-    """Samples of a fabric's settings by name and seed, stored in a file; they have only the goals' series."""
+    """Samples of settings in one fabric, by name and seed, in a file; only with the series that goals use."""
 
     fabric: Fabric
     settings: dict[str, Candidate]

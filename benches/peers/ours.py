@@ -62,7 +62,7 @@ def run_star(simulated_s: float) -> Run:
 
 
 def run_leaf_spine(flow_list: Path, total_bytes: int, seed: int) -> Run:
-    """Run a flow list of `total_bytes` to completion."""
+    """Run a flow list to completion; its flows have `total_bytes` together."""
     summary = run_shallows(SCENARIOS / "leaf-spine.toml", {TRACE_KEY: flow_list}, seed)
     unfinished = summary["flows"]["started"] - summary["flows"]["completed"]
     return _to_run(summary, total_bytes, unfinished)

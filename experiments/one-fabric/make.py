@@ -72,7 +72,7 @@ class Fabric:
 
     @property
     def arrival_s(self) -> float:
-        """Time in which the flows of a run arrive at full load of the uplinks."""
+        """Time until all flows of a run have arrived, at full load of the uplinks."""
         crossing = (LEAVES - 1) * HOSTS_PER_LEAF / (LEAVES * HOSTS_PER_LEAF - 1)
         uplinks = LEAVES * SPINES * self.rate
         share = sum(1 / each.mean for each in self.mixes)
@@ -80,7 +80,7 @@ class Fabric:
         return bits * crossing / uplinks
 
     def flows_of(self, mix: Mix) -> int:
-        """Return the flows of a distribution, so that all four offer the same load."""
+        """Return the number of flows with sizes from `mix`; all distributions then offer the same load."""
         return round(self.flows / mix.mean / sum(1 / each.mean for each in self.mixes))
 
     @property
@@ -90,7 +90,7 @@ class Fabric:
         return DEGREE * ANSWER * 8 * crossing / (QUERY_LOAD * LEAVES * SPINES * self.rate)
 
     def queries_at(self, load: float) -> int:
-        """Return the queries that start while flows arrive."""
+        """Return the number of queries that start while flows arrive."""
         return round(self.arrival_s / load / self.between_queries_s)
 
 
@@ -123,7 +123,7 @@ def said(advice: Advice) -> str:
 
 
 def size(number: float) -> str:
-    """Return whole bytes as a scenario has them."""
+    """Return a size rounded to whole bytes, as a string of a scenario such as `1500B`."""
     return f"{round(number)}B"
 
 
@@ -266,7 +266,7 @@ def schemes(fabric: Fabric, factor: float = 1.0) -> Iterator[Scheme]:
 
 
 def hcf(fabric: Fabric, factor: float) -> Scheme:
-    """Return HCF, whose two queues replace the eight of the services."""
+    """Return HCF, which has two queues instead of one for each of the eight services."""
     limit = fabric.pool / fabric.ports_per_pool + fabric.reserved
     port = {"kind": "hcf", "limit": size(limit), "bins": round(20 * factor), "credits": "1p"}
     return Scheme(
@@ -342,7 +342,7 @@ sample_queues = "{sampled}"
 
 
 def host_delay(fabric: Fabric) -> str:
-    """Return the delay in a host: four links of 1 us each way, and the hosts at both ends twice."""
+    """Return the delay in a host: a quarter of the round-trip time that is not spent on the eight links."""
     return f"{round((fabric.rtt - 8e-6) / 4 * 1e6)}us"
 
 
@@ -352,7 +352,7 @@ def microseconds(seconds: float) -> str:
 
 
 def head(fabric: Fabric, name: str, title: str, load: float) -> str:
-    """Return everything of a scenario but its traffic and its sweep."""
+    """Return the text of a scenario without its traffic and its sweep."""
     why = {
         "100g": "BCC (INFOCOM '20) §V, Tomahawk: 3 MiB for eight ports, 128 KiB per port; 5 KB per Gb/s",
         "10g": "BCC (INFOCOM '20) Table I: 9 MB of a Trident+; 38 KB per port and Gb/s",
@@ -536,7 +536,7 @@ def files() -> dict[str, str]:
 
 
 def of_rtt(fabric: Fabric) -> str:
-    """Return the axes of a round-trip time, with the label of a case of sensitivity.toml."""
+    """Return a `[sweep]` table for one round-trip time, labelled like the case in sensitivity.toml."""
     label = f"RTT of {round(fabric.rtt * 1e6)} us"
     return (
         f'\n[sweep]\naxes = {{ case = ["{label}"], seed = {SEEDS} }}\n\n'
@@ -577,7 +577,7 @@ Schemes that are not listed are best with their own rule.
 
 
 def tuned() -> Iterator[Scheme]:
-    """Yield each scheme as its rule sets it, and those with a better number in grid.toml once more."""
+    """Yield all schemes with the numbers of their rules, then those with a better number in grid.toml."""
     yield from (replace(each, why=()) for each in schemes(SHORT))
     for factor in sorted({*TUNED.values()}):
         for each in schemes(SHORT, factor):

@@ -1,4 +1,4 @@
-"""Scenarios and a command line to try them on."""
+"""Fixtures: scenarios, finished runs, and a function that runs the command line."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from shared import (
     seal,
 )
 
-# In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
+# A shell that starts pytest in the background ignores SIGINT, and programs started here would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -60,7 +60,7 @@ def endless(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
-    """Eight small points in a file."""
+    """A file with a sweep of eight small points."""
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + SWEEP)
     return path
@@ -68,7 +68,7 @@ def sweep(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a sweep that has run, for reading: two schemes, two loads, three seeds."""
+    """The folder of a finished sweep of two schemes, two loads and three seeds; tests must not change it."""
     folder = tmp_path_factory.mktemp("finished")
     path = folder / "sweep.toml"
     path.write_text(SMALL + SWEEP.replace("seed = [1, 2]", "seed = [1, 2, 3]"))
@@ -77,13 +77,13 @@ def finished_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def finished(finished_sweep: Path, tmp_path: Path) -> Path:
-    """A copy of that folder, for changing."""
+    """A copy of `finished_sweep`, which tests may change."""
     return shutil.copytree(finished_sweep, tmp_path / "finished")
 
 
 @pytest.fixture
 def hostile(finished: Path) -> Path:
-    """The same, with names that would run a script if they were not escaped."""
+    """A copy of `finished_sweep` with names that would run a script if they were not escaped."""
     for path in finished.glob("*/env.json"):
         environment = json.loads(path.read_text())
         if environment["labels"]["scheme"] == "dctcp":
@@ -100,7 +100,7 @@ def hostile(finished: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def hundred_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of so many flows, of one packet each."""
+    """The folder of a run with 100,000 flows of one packet each."""
     folder = tmp_path_factory.mktemp("flows")
     (folder / "tiny.cdf").write_text("200 0.5\n1400 1\n")
     text = SMALL.replace('"web-search"', '"tiny.cdf"').replace("flows = 60", "flows = 100000")
@@ -111,7 +111,7 @@ def hundred_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Three schemes, six loads and three seeds in a file, with flow sizes from another."""
+    """A file with a sweep of three schemes, six loads and three seeds; another file has its flow sizes."""
     (tmp_path / "sizes.cdf").write_text(SIZES)
     path = tmp_path / "scenarios" / "tiny.toml"
     path.parent.mkdir()
@@ -121,7 +121,7 @@ def many(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    """The command line, in a fresh folder."""
+    """A function that runs the command line in a new folder."""
 
     def run(
         *arguments: str | Path, cwd: Path = tmp_path, timeout_s: float = 120
@@ -140,20 +140,20 @@ def shell(tmp_path: Path) -> Shell:
 
 @pytest.fixture(scope="session")
 def loads(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
-    """Three schemes, two loads, two seeds."""
+    """Runs of three schemes at two loads with two seeds."""
     keep: dict[str, list[Any]] = {"workload.0.load": [0.4, 0.8], "seed": [1, 2]}
     return gallery_points(tmp_path_factory.mktemp("load"), "load", ("workload.0.flows", "300"), keep=keep)
 
 
 @pytest.fixture(scope="session")
 def heavy(loads: list[sh.Run]) -> list[sh.Run]:
-    """Three schemes at one load, one seed."""
+    """The runs of `loads` at the load 0.8 with seed 1: one for each scheme."""
     return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])
 
 
 @pytest.fixture(scope="session")
 def cut_off(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
-    """A run of two flows, the second of which is not complete at its end."""
+    """A run with two flows, of which the second is unfinished."""
     folder = tmp_path_factory.mktemp("cut-off")
     (folder / "cut-off.toml").write_text(CUT_OFF)
     return sh.run(folder / "cut-off.toml", out=folder / "run")
@@ -161,7 +161,7 @@ def cut_off(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of 300 kB: two or three points fit."""
+    """A folder on a disk of 300 kB, which has space for two or three points."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("needs root, to mount a small disk")
     place = tmp_path / "disk"

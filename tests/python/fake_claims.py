@@ -1,4 +1,4 @@
-"""Claims of a paper, and runs whose only metric has values that a test chooses."""
+"""Claims of a paper, and runs in which every metric has a value that a test chooses."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,23 +8,23 @@ from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Check, Measured, judge
 
 ALONG_LOAD = Experiment("x", ["1"], Path("x.toml"), axis="load")
-"""An experiment whose axis is the load."""
+"""An experiment with the load as its axis."""
 
 WITHOUT_AXIS = Experiment("x", ["1"], Path("x.toml"))
 
 
 def claim(**keys: Any) -> Claim:
-    """A claim with these keys; the keys that every claim needs are filled in."""
+    """Return a claim with these keys; other required keys have default values."""
     return Claim(**{"id": "c", "experiment": "x", "kind": "value", "metric": "m", "source": "§1"} | keys)
 
 
 def run_with(value: float, **labels: Any) -> Measured:
-    """A run at these labels whose metrics all have this value."""
+    """Return a run with these labels, in which every metric has this value."""
     return Measured(labels, lambda _: value)
 
 
 def runs_of(**schemes: Sequence[float]) -> list[Measured]:
-    """Runs of schemes without an axis: a value for each seed."""
+    """Return the runs of each scheme, given the value for each seed."""
     return [
         run_with(value, scheme=scheme, seed=seed)
         for scheme, values in schemes.items()
@@ -33,7 +33,7 @@ def runs_of(**schemes: Sequence[float]) -> list[Measured]:
 
 
 def runs_along_load(**schemes: Sequence[float]) -> list[Measured]:
-    """Runs of schemes under seed 1: a value for each load, from 0.2 on in steps of 0.2."""
+    """Return runs with seed 1, given each scheme's values at the loads 0.2, 0.4 and so on."""
     return [
         run_with(value, scheme=scheme, load=(place + 1) / 5, seed=1)
         for scheme, values in schemes.items()
@@ -42,7 +42,7 @@ def runs_along_load(**schemes: Sequence[float]) -> list[Measured]:
 
 
 def runs_at(**schemes: dict[Any, Sequence[float]]) -> list[Measured]:
-    """Runs of schemes: at each load a value for each seed."""
+    """Return the runs of each scheme, given the values of all seeds by load."""
     return [
         run_with(value, scheme=scheme, load=load, seed=seed)
         for scheme, places in schemes.items()
@@ -52,6 +52,6 @@ def runs_at(**schemes: dict[Any, Sequence[float]]) -> list[Measured]:
 
 
 def only_check(asked: Claim, experiment: Experiment, runs: Sequence[Measured]) -> Check:
-    """The check of a claim that is judged at one place."""
+    """Return the verdict on a claim that has only one place."""
     (found,) = judge(asked, experiment, runs, quick=False)
     return found

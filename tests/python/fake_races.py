@@ -1,4 +1,4 @@
-"""Races of the advisor whose runs a test chooses, without a simulation."""
+"""Races of the advisor with results that a test chooses, without a simulation."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -28,18 +28,18 @@ LOAD = 0.7
 """The only load of `SMALL`."""
 
 SEEDS = 8
-"""Seeds of an exact race: the mean of so many equal numbers is exactly that number."""
+"""Number of seeds of an exact race; the mean over this many equal numbers is exactly that number."""
 
 Made = TypeVar("Made", bound=Race)
 
 
 def fabric(**changes: Any) -> Fabric:
-    """A small fabric, with other tables."""
+    """Return a small fabric, with these tables replaced."""
     return Fabric.from_dict(SMALL | changes)
 
 
 def field(names: Sequence[str]) -> list[Candidate]:
-    """Candidates with these names, each with thresholds of its own."""
+    """Return candidates with these names and different thresholds."""
     return [
         Candidate(name, "made up", "rule", (Curve(208, 208 * place + 208),), 1.0)
         for place, name in enumerate(names)
@@ -47,7 +47,7 @@ def field(names: Sequence[str]) -> list[Candidate]:
 
 
 def sample(tail: float, large: float, loss: float, noise: random.Random) -> Sample:
-    """A run's numbers: 1,000 small flows, of which some 25 take about `tail`, and 100 large ones."""
+    """Return a sample of 1,000 small flows, of which about 25 take about `tail`, and 100 large flows."""
     tails = [tail * noise.uniform(0.9, 1.1) for _ in range(noise.randint(23, 27))]
     times = [100.0 + place % 50 for place in range(1_000 - len(tails))] + tails
     small = np.array(noise.sample(times, len(times)))
@@ -59,7 +59,7 @@ def sample(tail: float, large: float, loss: float, noise: random.Random) -> Samp
 
 
 def made_up(numbers: Mapping[str, tuple[float, float, float]], seeds: int, goal: Any) -> Race:
-    """A race whose runs had these tails, times of large flows, and losses."""
+    """Return a race, given for each candidate the tail, the time of large flows, and the loss."""
     race = Race(fabric(goal=goal), field([*numbers]), Path("nowhere"), choose_engine("local", 1))
     race.measured = {
         LOAD: {
@@ -72,7 +72,7 @@ def made_up(numbers: Mapping[str, tuple[float, float, float]], seeds: int, goal:
 
 
 def noisy(numbers: Mapping[str, float], seeds: int, spread: float) -> Race:
-    """A race of these times of large flows, each with noise of its own: pairs agree in nothing."""
+    """Return a race, given the time of large flows for each candidate; each run has independent noise."""
     race = made_up({name: (500, large, 0.0) for name, large in numbers.items()}, seeds, "throughput")
     for place, by_seed in enumerate(race.measured[LOAD].values()):
         for seed, each in by_seed.items():
@@ -83,9 +83,9 @@ def noisy(numbers: Mapping[str, float], seeds: int, spread: float) -> Race:
 
 
 def exact_sample(**values: float | None) -> Sample:
-    """A run whose small flows all take `tail`, and large ones `large`, in µs; and its `loss`.
+    """Return a sample in which all small flows take `tail` µs and all large flows `large` µs.
 
-    There are no such flows where the value is none.
+    A value of None leaves out these flows. `loss` is the share of packets lost in switches.
     """
     found = {"fct_us.small": (values.get("tail"), 300), "fct_us.large": (values.get("large"), 8)}
     series = {
@@ -95,7 +95,7 @@ def exact_sample(**values: float | None) -> Sample:
 
 
 def exact(kind: type[Made], goal: Any, **numbers: Mapping[str, float | None]) -> Made:
-    """A race of this class, in every run of which each candidate has exactly its numbers."""
+    """Return a race of this class in which every run of a candidate has exactly these values."""
     race = kind(fabric(goal=goal), field([*numbers]), Path("nowhere"), choose_engine("local", 1))
     race.measured = {
         LOAD: {

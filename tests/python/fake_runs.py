@@ -1,4 +1,4 @@
-"""Runs whose tables and summaries a test chooses, without a simulation."""
+"""Runs with tables and summaries that a test chooses, without a simulation."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ COUNTERS = pl.DataFrame(
 
 
 class FakeRun(sh.Run):
-    """A run in memory: what its folder would hold is given.
+    """A run in memory; tests give the contents that its folder would have.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class FakeRun(sh.Run):
         return columns_of(getattr(self, table))
 
     def has(self, table: str) -> bool:
-        """Whether the table was given."""
+        """Return whether the test gave the table."""
         return vars(self).get(table) is not None
 
 
@@ -66,7 +66,7 @@ def change_summary(run: sh.Run, **changes: Any) -> None:
 
 
 def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
-    """A run in memory that ends at this time, in µs, and has these tables."""
+    """Return a run in memory with these tables, which ends at `end_us`."""
     known = {
         "summary": {"simulated_s": end_us / 1e6, "datagram_gbps": 0.0},
         "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": BINS, "traces": []}},
@@ -77,14 +77,14 @@ def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
 
 
 def columns_of(table: pl.DataFrame) -> Columns:
-    """A table as the engine reads it."""
+    """Return a table as the columns that the engine would read."""
     with NamedTemporaryFile(suffix=".parquet") as file:
         table.write_parquet(file.name, compression="snappy")
         return Columns.read(file.name, [name for names in SHOWN.values() for name in names])
 
 
 def flow_table(**columns: list[Any]) -> pl.DataFrame:
-    """A table of flows with these columns; the other columns are alike in all flows."""
+    """Return a table of flows with these columns; all other columns have the same value in every row."""
     count = len(next(iter(columns.values())))
     usual: dict[str, Any] = {
         "workload": 0,
@@ -108,7 +108,7 @@ def flow_table(**columns: list[Any]) -> pl.DataFrame:
 
 
 def flow_trace(quantity: str, *rows: tuple[float, int, float]) -> pl.DataFrame:
-    """A trace of flows: time in µs, flow and value."""
+    """Return a trace of flows from rows of time in µs, flow and value."""
     found = pl.DataFrame(list(rows), schema=["time_us", "flow", "value"], orient="row")
     return found.with_columns(quantity=pl.lit(quantity))
 
@@ -139,7 +139,7 @@ def write_fake_run(
     totals: dict[str, float] | None = None,
     **environment: Any,
 ) -> sh.Run:
-    """Write a run of 100 µs that can be compared: its flows, and what differs from the usual."""
+    """Write a run of 100 µs that a comparison can read, with these flows; other values have defaults."""
     folder.mkdir(parents=True)
     count = max(len(column) for column in flows.values())
     columns = {name: flows.get(name, [FLOW[name]] * count) for name in FLOW}

@@ -1,4 +1,4 @@
-"""Names that would do harm in another format, in the places where each vendor's files have names."""
+"""Harmful names, put in each place where a vendor's file has a name."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from shallows.advisor.configuration import Source, Switch
 from vendors import read, sample
 
 MARK = "REBOOT"
-"""Texts by which a name tries to become a separate word."""
+"""Word in each hostile name, which becomes a separate word if the name is written without checks."""
 
 BREAKS = [
     *(" ", "; ", "\n", "\r\n", "\t", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u00a0", "\x00", "\x1b[2J"),
@@ -24,7 +24,7 @@ BREAKS = [
 """Characters that separate words, commands, options or comments of a format, or move a terminal's cursor."""
 
 PLAIN = re.compile(r"[A-Za-z0-9_.:/@+%*$=,\[\] -]+", re.ASCII)
-"""All that our own words and checked names are made of: nothing ends a command, quotes, or substitutes."""
+"""Pattern of words that cannot end a command, quote or substitute."""
 
 FIRST = {
     "eos": "qos interface platform priority-flow-control uc-tx-queue tx-queue service-profile no default "
@@ -35,12 +35,12 @@ FIRST = {
     "junos": "set delete",
     "tc": "tc ip sysctl",
 }
-"""Words with which the lines of a format begin."""
+"""Words that may begin a line, by format."""
 
 
 @cache
 def names(format_: str) -> tuple[str, ...]:
-    """Every name that a sample has."""
+    """Return all names in a format's sample configuration."""
     found = {word for leaf in leaves(read(format_, sample(format_))) for word in re.split("[ ,/]", leaf)}
     text = sample(format_)
     return tuple(
@@ -51,7 +51,7 @@ def names(format_: str) -> tuple[str, ...]:
 
 
 def renamed(format_: str, old: str, new: str) -> str:
-    """A sample in which something has another name, quoted as the format quotes."""
+    """Return a format's sample configuration with one name replaced, quoted as the format requires."""
     match format_:
         case "sonic":
             quoted = json.dumps(new)[1:-1]
@@ -71,7 +71,7 @@ def _at(word: str) -> re.Pattern[str]:
 
 
 def leaves(part: Any) -> Iterator[str]:
-    """Every text of a switch but where it stands."""
+    """Yield every text in a switch, except for positions in files, defaults, unread lines and notes."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, tuple):
@@ -85,7 +85,7 @@ def leaves(part: Any) -> Iterator[str]:
 
 
 def strange(format_: str, text: str, switch: Switch) -> list[str]:
-    """Lines of what was written that have what is neither ours nor one whole name of the switch."""
+    """Return the written lines in which a hostile name is split or altered."""
     whole = {part for leaf in leaves(switch) for part in (leaf, leaf.rpartition("/")[0], *leaf.split(","))}
     if switch.format in ("junos", "nxos", "eos", "avd", "tc"):  # whose readers join words found apart
         whole |= {word for leaf in whole for word in leaf.split(" ") if MARK in word and word != MARK}
@@ -103,13 +103,13 @@ def strange(format_: str, text: str, switch: Switch) -> list[str]:
 
 
 def _loose(line: str, whole: set[str]) -> bool:
-    """Whether a part of a name stands for itself."""
+    """Return whether part of a hostile name is a separate word in the line."""
     words = re.split(r"[ |,]", line.replace("=", " "))
     return any(MARK in word and word not in whole and not _ours(word, whole) for word in words)
 
 
 def _ours(word: str, whole: set[str]) -> bool:
-    """Whether it is a name with an end of ours, or one with `_` for what SONiC has not."""
+    """Return whether a word is a name with a suffix of ours, or one with its invalid characters replaced."""
     cut = [name for name in whole if MARK in name and word.startswith(name)]
     clean = {re.sub(r"[^A-Za-z0-9_.@-]", "_", name) for name in whole if MARK in name}
     return any(re.fullmatch(r"-[a-z0-9-]+", word[len(name) :]) for name in cut) or any(

@@ -1,4 +1,4 @@
-"""The list of tests that were not run, by reason, with the command that installs what is missing."""
+"""List of the tests that were not run, by reason, with the command that installs the missing requirement."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def lines(reasons: Sequence[str], run: int) -> list[str]:
         return [f"All {run:,} tests were run."]
     rows = []
     for reason, count in Counter(reasons).most_common():
-        # A reason has one line, whatever a program has printed.
+        # A reason takes one line, even if a program has printed several.
         why, _, command = " ".join(reason.split()).partition(INSTALL)
         rows.append((f"{count:5,}  {why}", command))
     width = max(len(why) for why, command in rows if command) if any(command for _, command in rows) else 0

@@ -1,4 +1,4 @@
-"""The pages of the documentation, and the blocks in them that tell a reader what to type."""
+"""Pages of the documentation, and the fenced blocks in them that readers are to run."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ TITLE = re.compile(r'title="([^"]+)"')
 
 @dataclass
 class Block:
-    """A fenced block, and what the comment before it says of it."""
+    """A fenced block, with the options that the comment above it sets for tests."""
 
     page: str
     line: int
@@ -35,37 +35,37 @@ class Block:
     text: str
     title: str | None = None
     not_run: str | None = None
-    """Why tests do not run it."""
+    """Reason for which tests do not run it; None if they do."""
     options: str = ""
     """Options that tests add to commands that take a scenario."""
     is_output: bool = False
-    """Whether the commands before it print its lines."""
+    """Whether the commands before this block print its lines."""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
     @property
     def is_command(self) -> bool:
-        """Whether a reader is to run it."""
+        """Return whether readers are to run the block."""
         return self.language in COMMAND_LANGUAGES
 
     @property
     def commands(self) -> list[str]:
-        """Its lines that call the command line, without their comments."""
+        """Return the lines that call `shallows`, without comments."""
         joined = self.text.replace("\\\n", " ")
         lines = [line.split("   #")[0].strip().removeprefix("$ ") for line in joined.splitlines()]
         return [line for line in lines if line.startswith("shallows ")]
 
     @property
     def script(self) -> str:
-        """Return the commands that a shell is to run; for a console, only the text behind its prompt."""
+        """Return the commands as a shell script; in a console block, these are the lines after a prompt."""
         if self.language != "console":
             return self.text
         return "\n".join(line[2:] for line in self.text.splitlines() if line.startswith("$ "))
 
 
 def blocks(page: str) -> list[Block]:
-    """All fenced blocks of a page."""
+    """Return all fenced blocks of a page."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [_block(page, text, match) for match in FENCE.finditer(text)]
 

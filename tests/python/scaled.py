@@ -1,19 +1,19 @@
-"""Configurations of any number of lines, for each vendor's reader, in the shapes that cost most."""
+"""Configurations of any length for each vendor's reader, in the forms that take longest to read."""
 
 import json
 from collections.abc import Callable, Iterator
 
 DSCP = range(64)
-"""Code points."""
+"""Names of DSCP code points."""
 
 
 def own_policies(format_: str, lines: int) -> str:
-    """A port in every few lines, each with a policy of its own."""
+    """Return a configuration of this many lines in which every port has its own policy."""
     return _text(format_, _OWN[format_], lines)
 
 
 def one_policy(format_: str, lines: int) -> str:
-    """One policy with as many queues as the format has, and ports that all have it and all differ."""
+    """Return a configuration with one policy of many queues, and different ports that all use it."""
     return _text(format_, _SHARED[format_], lines)
 
 

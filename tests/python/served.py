@@ -1,4 +1,4 @@
-"""Pages from a server of our own."""
+"""Functions that serve a folder and request its pages."""
 
 import http.client
 import threading
@@ -12,7 +12,7 @@ from shallows.reports.serve import open_server
 
 @contextmanager
 def serving(folder: Path, **limits: Any) -> Iterator[int]:
-    """A server of this folder, at the port that is given."""
+    """Serve a folder while the context is open, and yield the port."""
     with open_server(folder, 0, **limits) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -24,7 +24,7 @@ def serving(folder: Path, **limits: Any) -> Iterator[int]:
 
 
 def ask(port: int, path: str, host: str = "") -> tuple[int, str]:
-    """Status and text of an answer."""
+    """Request a page, and return the status and the text of the response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{port}"})
     answer = connection.getresponse()

@@ -192,7 +192,7 @@ set = { "tcp.congestion" = "reno", "switch.markers" = [] }
 """
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-"""A name that runs a script wherever it is not escaped."""
+"""A name that runs a script on any page that does not escape it."""
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -205,7 +205,7 @@ NEEDS_BPF = needs(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the files of points that are the same bytes at every time and place."""
+    """Return the contents of those files of all points that are identical in every run."""
     return {
         f"{path.parent.name}/{path.name}": path.read_bytes()
         for path in folder.glob("*/*")
@@ -214,7 +214,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """Each point's summary without what the machine adds to it."""
+    """Return the summary of each point without the keys that depend on the machine."""
     found = {}
     for path in folder.glob("*/summary.json"):
         summary = json.loads(path.read_text())
@@ -225,7 +225,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 
 def write_run(folder: Path, environment: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Make a folder that is a finished run's as far as can be told without its tables."""
+    """Write a folder with the documents of a finished run, without its tables."""
     known = {"hash": folder.name, "format": formats.FORMAT}
     (folder / "env.json").write_text(json.dumps(known | environment))
     (folder / "summary.json").write_text(json.dumps(summary))
@@ -233,14 +233,14 @@ def write_run(folder: Path, environment: dict[str, Any], summary: dict[str, Any]
 
 
 def seal(folder: Path) -> None:
-    """Make what was changed in a run's folder what the run has written."""
+    """Write the manifest again, so that changed files count as the run's own."""
     known = json.loads((folder / manifest.MANIFEST).read_text())["hash"]
     (folder / manifest.MANIFEST).unlink()
     manifest.write_manifest(folder, known)
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 30.0, pause: float = 0.02) -> None:
-    """Wait for something to become true, which is looked for after each `pause`, in seconds."""
+    """Wait until the condition is true; check it every `pause` seconds."""
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -250,7 +250,7 @@ def wait_until(condition: Callable[[], bool], timeout: float = 30.0, pause: floa
 def gallery_points(
     folder: Path, name: str, *overrides: tuple[str, str], keep: dict[str, list[Any]]
 ) -> list[sh.Run]:
-    """Some points of a sweep of the gallery, made smaller."""
+    """Run the points of a gallery sweep that have the labels in `keep`, with overrides for shorter runs."""
     _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
     chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
     return [execute(point.source, point.source.parse(), point.folder) for point in chosen]

@@ -1,4 +1,4 @@
-"""Configurations of SONiC, made here, for tests."""
+"""SONiC configurations for tests."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ COLOURS = ("green", "yellow", "red")
 
 
 def curve(low: object, high: object, percent: object = "5", *, wred: str = "true") -> dict[str, object]:
-    """The fields of a marking profile that is equal for all colours."""
+    """Return the fields of a marking profile with the same curve for all colours."""
     found: dict[str, object] = {"ecn": "ecn_all"}
     for colour in COLOURS:
         found |= {
@@ -86,7 +86,7 @@ def leaf() -> Tables:
 
 
 def written(tables: Tables, folder: Path, name: str = "config_db.json") -> Path:
-    """A file of them."""
+    """Write the tables to a file, and return its path."""
     path = folder / name
     path.write_text(json.dumps(tables), encoding="utf-8")
     return path

@@ -1,8 +1,8 @@
-"""SONiC's own YANG models as a judge of CONFIG_DB: sonic-buildimage's src/sonic-yang-models, and yangson.
+"""Validation of CONFIG_DB with SONiC's own YANG models (sonic-buildimage's src/sonic-yang-models) by yangson.
 
-No registry has the models, and their licence is said in two ways, so that they are not here:
-`SHALLOWS_SONIC_BUILDIMAGE` names a copy of sonic-buildimage that has them, with the two modules of the IETF
-that they import. evidence/advisor.md says how it is made.
+No registry has the models, and their licence is ambiguous, so this repository does not contain them.
+`SHALLOWS_SONIC_BUILDIMAGE` is the path of a copy of sonic-buildimage that contains them, and the two IETF
+modules that they import. evidence/advisor.md describes how to make this copy.
 """
 
 import json
@@ -17,21 +17,21 @@ TABLES = (
     *("pfc-priority-priority-group-map", "pfc-priority-queue-map", "pfcwd", "port", "port-qos-map"),
     *("queue", "scheduler", "tc-priority-group-map", "tc-queue-map", "wred-profile"),
 )
-"""Modules of what we read and write; what they import comes with them."""
+"""Names of the models for the tables that we read and write; further models are imported from these."""
 
 TYPE = "py"
 """Which of the two forms of a template is meant."""
 
 
 class Models:
-    """YANG models of a folder.
+    """The YANG models in a folder.
 
     Parameters
     ----------
     folder
         `src/sonic-yang-models` of sonic-buildimage.
     work
-        Where modules are written as yangson reads them.
+        Folder into which the modules are written in the form that yangson reads.
     """
 
     def __init__(self, folder: Path, work: Path) -> None:
@@ -94,7 +94,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def _rows(node: Any, rows: dict[str, Any]) -> dict[str, Any]:
-    """A table: of lists that differ in the number of their keys, or, for one without keys, of containers."""
+    """Return a table as YANG data: lists by number of key parts, and containers for rows without a list."""
     found: dict[str, Any] = {}
     for key, fields in rows.items():
         parts = key.split("|")
@@ -103,7 +103,7 @@ def _rows(node: Any, rows: dict[str, Any]) -> dict[str, Any]:
             found[key] = _fields(plain[0], fields)
             continue
         (list_,) = [each for each in node.children if len(getattr(each, "keys", ())) == len(parts)]
-        # `Ethernet0,Ethernet4|3` stands for both.
+        # `Ethernet0,Ethernet4|3` means queue 3 of both ports.
         for each in product(*(part.split(",") for part in parts)):
             named = dict(zip((name for name, _ in list_.keys), each, strict=True))
             found.setdefault(list_.name, []).append(_fields(list_, named | fields))

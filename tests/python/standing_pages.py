@@ -1,4 +1,4 @@
-"""Pages of a network that stands, as the switch of the testbed writes them."""
+"""Status text of a running testbed network, as the testbed's switch writes it."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ HEAD = "port                    backlog B         sent     marked    dropped\n"
 
 
 def text(time_s: float, backlogs: dict[str, int], complaints: tuple[str, ...] = ()) -> str:
-    """Return the page that the switch writes, for ports with these backlogs."""
+    """Return the status text of the switch, for ports with these backlogs."""
     said = "".join(f"! {each}\n" for each in complaints)
     ports = "".join(
         f"{name:<20} {backlog:>12} {7:>12} {1:>10} {0:>10}\n" for name, backlog in backlogs.items()
@@ -20,7 +20,7 @@ def text(time_s: float, backlogs: dict[str, int], complaints: tuple[str, ...] = 
 
 @contextmanager
 def watch(*texts: str) -> Iterator[Watch]:
-    """A watch that has seen these pages."""
+    """Yield a watch that has read these status texts."""
     with os.fdopen(os.memfd_create("queues"), "w+b", buffering=0) as page:
         seen = Watch(page.fileno())
         for each in texts:

@@ -52,10 +52,10 @@ def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
-    """An answer from real, tiny runs: one round of few candidates."""
+    """An answer from short real runs: one round with few candidates."""
     folder = tmp_path_factory.mktemp("advice")
     found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
-    # A clock that ticks when it is read: after the race there is time for one variation.
+    # A clock that advances whenever it is read: after the race there is time for one variation.
     clock = map(float, itertools.count())
     budget = 3.0
     answer(found, folder, choose_engine("local"), budget, clock.__next__, lambda *_: None, lambda *_: None, 1)
@@ -88,7 +88,7 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
 
 
 def notes_of_frontiers(race: Race) -> list[str]:
-    """Return the texts below the page's charts of throughput and of loss against the tail."""
+    """Return the texts below the page's charts of throughput and of loss versus the tail."""
     found = Answer(race.fabric, today=race.candidates[0], race=race, recommendation=recommend(race))
     return re.findall(r"Down and left is better\.[^<]*", page(found))
 
@@ -97,7 +97,7 @@ FIELD = {"a": (500.0, 4000.0, 0.0), "b": (900.0, 3000.0, 0.0)}
 
 
 def test_a_frontier_of_two_seeds_has_no_intervals_and_no_caption_of_them() -> None:
-    # Fewer than three seeds have none (`intervals.FEWEST_SEEDS`).
+    # Fewer than three seeds give no interval (`intervals.FEWEST_SEEDS`).
     assert notes_of_frontiers(made_up(FIELD, 2, "throughput")) == ["Down and left is better."] * 2
 
 
@@ -105,7 +105,7 @@ def test_a_frontier_says_of_how_many_settings_it_draws_intervals() -> None:
     race = made_up(FIELD, 10, "throughput")
     bars = "Down and left is better. Bars: 95 % intervals over seeds"
     assert notes_of_frontiers(race) == [f"{bars}."] * 2
-    # One of two settings has two seeds only.
+    # One of the two settings has only two seeds.
     for seed in range(3, 11):
         del race.measured[LOAD]["b"][seed]
     assert notes_of_frontiers(race) == [f"{bars}, of 1 of 2 settings."] * 2
@@ -140,7 +140,7 @@ def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
 
 
 def undecided_in(race: Race, per_run_s: float = 3.0) -> Undecided | None:
-    """Open decision of a race with runs of this length."""
+    """Return the undecided result of a race in which each run takes `per_run_s`; None if it decided."""
     race.points, race.wall_s = [cast(Point, None)] * 10, 10 * per_run_s * cores()
     return undecided(race, recommend(race), share=0.5)
 
@@ -246,7 +246,7 @@ def test_advice_in_python_is_that_of_the_command_line(
 ) -> None:
     path, out = tmp_path / "small.toml", tmp_path / "advice"
     path.write_text(toml_document(SMALL))
-    # The first round of the race runs to its end; there is no time for another, or for a variation.
+    # The first round of the race always completes; there is no time for another round, or for a variation.
     assert (
         main(["advise", str(path), "--to", "sonic", "--budget", "0.001s", "--out", str(out), "--json"]) == 0
     )

@@ -1,4 +1,4 @@
-"""Fabrics of the cookbook and of papers: they run, and the advice is no worse than papers' settings."""
+"""Tests of the cookbook's and papers' fabrics: they run, and the advice is no worse than papers' settings."""
 
 import json
 import random
@@ -32,7 +32,7 @@ EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
 
 def raced(fabric: Fabric, field: list[Candidate], folder: Path, rounds: int) -> Race:
-    """A race of some candidates to its end."""
+    """Run a race of these candidates to its end, and return it."""
     race = Race(fabric, field, folder, choose_engine("local"))
     race.run(1e6, lambda *_: None, rounds)
     return race
@@ -42,13 +42,13 @@ def raced(fabric: Fabric, field: list[Candidate], folder: Path, rounds: int) -> 
 def test_every_fabric_of_the_cookbook_is_raced(path: Path, tmp_path: Path) -> None:
     whole = Fabric.load(path)
     hosts = 32 if whole.incast else 8
-    # Without bounds: twenty flows keep none.
+    # Without bounds, because twenty flows cannot keep one.
     fabric = whole.changed(hosts=hosts, flows=24, loads=(0.5,), goals=whole.goals[1:], links=whole.links)
     fabric = fabric.changed(goals=tuple(replace(goal, load=None, weight=None) for goal in fabric.goals))
     race = raced(fabric, candidates(fabric)[:3], tmp_path, 1)
     found = recommend(race)
     assert found.candidate in race.candidates
-    # Twenty flows have no p99.
+    # Twenty flows are too few for a p99.
     told = [each for standing in found.standings for each in standing.beside]
     assert all((each.value is None) == each.objective.metric.is_percentile for each in told)
 
@@ -64,7 +64,7 @@ def test_incasts_are_the_queries_that_a_goal_names(tmp_path: Path) -> None:
     assert all(found is not None and found > 64 for found in (race.value(means, name) for name in race.kept))
 
 
-# With flows enough that a queue without marks is seen to cost something.
+# Enough flows to show the cost of a queue without marks.
 PAPERS: dict[str, dict[str, Any]] = {
     # BCC §III-C: 720 KB for each port, and its own curve of the pool.
     "BCC": {
@@ -95,7 +95,7 @@ def test_on_papers_own_fabrics_the_recommendation_is_no_worse_than_their_setting
     found = recommend(race)
     for beside in found.of(setting).beside:
         assert beside.verdict != "better", beside.change_text
-    # Without marks the queue is as long as the buffer lets it be: that is never what is recommended.
+    # Without marks, the queue fills the buffer, so this setting must never be recommended.
     assert found.candidate.name != "no ECN"
 
 
@@ -136,14 +136,14 @@ def test_in_a_random_fabric_no_other_setting_is_better_by_more_than_nobody_would
 
 
 def switch_of(name: str) -> Switch:
-    """A switch that is told a step of 300,000 bytes on queue 3, and what is simulated of it."""
+    """Return the configuration of a candidate with this name: a step at 300,000 bytes on queue 3."""
     fabric = queue_three()
     curve = Curve(300_000, 300_000)
     return target_of(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))
 
 
 def queue_three() -> Fabric:
-    """A fabric whose only class is in queue 3."""
+    """Return a fabric with one class, in queue 3."""
     found = Fabric.load(EXAMPLES / "tomahawk-bcc.toml")
     return found.changed(classes=(replace(found.classes[0], queue=3),))
 
@@ -178,7 +178,7 @@ def test_a_change_is_written_in_every_format_and_what_it_cannot_say_is_named(for
     bcc = candidates(fabric)[0]
     made = configured(format_, None, fabric, bcc)
     assert made.change.strip()
-    # Of all formats, that of EOS and AVD alone marks by the pool, and neither has a probability there.
+    # Only EOS and AVD mark by the pool, and neither has a probability there.
     assert any("pool" in each for each in made.left_out)
 
 
@@ -197,7 +197,7 @@ def test_the_change_keeps_a_profiles_name_and_takes_back_what_it_sets() -> None:
 
 
 def sonic_profile(**fields: str) -> Switch:
-    """A switch whose queue 3 has a profile with a curve for green packets, and these fields."""
+    """Return a switch in which queue 3 has a profile with a curve for green packets, and these fields."""
     curve = {"ecn": "ecn_green", "green_min_threshold": "1000", "green_max_threshold": "2000"}
     tables = {
         "PORT": {"Ethernet0": {"speed": "100000"}},
@@ -208,7 +208,7 @@ def sonic_profile(**fields: str) -> Switch:
 
 
 def fields_of(change: str) -> dict[str, str]:
-    """Return the settings of a profile that a patch sets or removes."""
+    """Return the fields of the profile that a patch changes, with their new values or the operation."""
     return {
         each["path"].rpartition("/")[2]: each.get("value", each["op"])
         for each in json.loads(change)
@@ -217,7 +217,7 @@ def fields_of(change: str) -> dict[str, str]:
 
 
 def test_a_change_for_sonic_is_three_numbers_and_leaves_wred_and_colours_as_they_are() -> None:
-    # Without wred_green_enable some platforms mark nothing, and that is not what was simulated.
+    # Without wred_green_enable, some platforms mark nothing, unlike the simulation.
     fabric = queue_three()
     step = Candidate("made up", "", "today", (Curve(300_000, 300_000),), 2.0)
     numbers = {

@@ -1,4 +1,4 @@
-"""A fabric's file and its goals: what is read, and what is refused with which words."""
+"""Tests of the file of a fabric and its goals: accepted values, and errors for invalid ones."""
 
 import copy
 from pathlib import Path
@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {
 
 
 def fabric(**changes: Any) -> Fabric:
-    """The small one, with other tables."""
+    """Return the small fabric with these tables replaced."""
     return Fabric.from_dict(copy.deepcopy(SMALL) | changes)
 
 

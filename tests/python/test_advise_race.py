@@ -28,7 +28,7 @@ def nothing(*_: object) -> None:
 
 
 def look(race: Race) -> None:
-    """Look at what a race has measured, and drop who is beaten."""
+    """Compare the candidates of a race by the existing samples, and drop beaten ones."""
     race.go_on([], 0, Progress(race.rounds, len(race.kept), len(race.candidates), 0.0), nothing)
 
 
@@ -45,7 +45,7 @@ def test_who_is_worse_in_one_number_and_better_in_none_is_dropped_with_interval_
 
 
 def test_a_difference_of_2_percent_drops_nobody_and_one_of_5_percent_does() -> None:
-    # The same but for throughput: 2 % are within the 3 % that are taken for the same, 5 % are not.
+    # Equal except for throughput: a difference of 2 % is within the indifference zone of 3 %, and 5 % is not.
     race = made_up({"a": (500, 4000, 0.0), "b": (500, 4080, 0.0)}, 10, "throughput")
     look(race)
     assert race.kept == ["a", "b"]
@@ -95,10 +95,10 @@ def test_looks_share_the_error_by_the_inverse_square_of_their_number(look_number
 
 
 class Certain(Race):
-    """A race whose intervals say of every setting that it beats the others: estimates alone decide."""
+    """A race in which every candidate beats every other one by intervals, so that only estimates decide."""
 
     def judge(self, *_: Any, **__: Any) -> Judgement:
-        """Say that it is better."""
+        """Return the verdict "better" for any two candidates."""
         return Judgement(verdict="better", change=Interval(-0.5, -0.6, -0.4))
 
 
@@ -108,7 +108,7 @@ THEIRS = {"large": 100.0, "tail": 500.0, "loss": 0.01}
 @pytest.mark.parametrize(
     ("mine", "theirs", "is_dropped"),
     [
-        # Better by more than 3 %, or 0.01 % of loss, in one, and in no other worse by more.
+        # Better by more than 3 % (or 0.01 % of loss) in one measure, and not worse by more in any other.
         ({"large": 96.0, "tail": 500.0, "loss": 0.01}, THEIRS, True),
         ({"large": 97.5, "tail": 500.0, "loss": 0.01}, THEIRS, False),
         ({"large": 96.0, "tail": 510.0, "loss": 0.01}, THEIRS, True),
@@ -117,7 +117,7 @@ THEIRS = {"large": 100.0, "tail": 500.0, "loss": 0.01}
         ({"large": 100.0, "tail": 500.0, "loss": 0.00995}, THEIRS, False),
         ({"large": 96.0, "tail": 500.0, "loss": 0.01005}, THEIRS, True),
         ({"large": 96.0, "tail": 500.0, "loss": 0.0102}, THEIRS, False),
-        # Without large flows it cannot be told.
+        # Undecided without large flows.
         ({"tail": 400.0, "loss": 0.0}, THEIRS, False),
         # Beside a time of zero another is longer by its difference.
         ({"large": 1.0, "tail": 400.0, "loss": 0.0}, THEIRS | {"large": 0.0}, False),
@@ -135,7 +135,7 @@ def test_a_setting_is_dropped_only_where_estimates_beat_it_by_more_than_counts_a
 
 
 BETTER, NONE, WORSE = (-0.2, -0.05), (-0.02, 0.02), (0.05, 0.2)
-"""Better by 5 % at least, no worse and no better than 2 %, and worse by 5 % at least."""
+"""Intervals: at least 5 % better; within 2 % of no change; at least 5 % worse."""
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ BETTER, NONE, WORSE = (-0.2, -0.05), (-0.02, 0.02), (0.05, 0.2)
         ([(-1.0, 1.0), BETTER], None),
         # A bound that is not quite kept: 4 % worse may be more than nobody would notice.
         ([(0.0, 0.04), BETTER], None),
-        # A change of exactly 3 % is none, on either side.
+        # A change of exactly 3 % does not count, in either direction.
         ([(-0.03, 0.03)], False),
         ([(-0.03, 0.03), BETTER], True),
         ([(-0.1, -0.03)], None),
@@ -172,7 +172,7 @@ Stub = Callable[[Callable[[str, int], Sample]], None]
 
 @pytest.fixture
 def runs_are(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    """Replace the runs of races by samples that a test makes of a candidate's name and a seed."""
+    """Return a function that replaces runs by samples, made from the candidate's name and the seed."""
 
     def replace(make: Callable[[str, int], Sample]) -> None:
         def run_set(
@@ -193,17 +193,17 @@ def runs_are(monkeypatch: pytest.MonkeyPatch) -> Stub:
 
 
 class Doomed(Race):
-    """A race in which settings are beaten at the looks after some rounds, and at no other."""
+    """A race in which given candidates are beaten after given numbers of rounds."""
 
     doomed: dict[int, str]
-    """Names of one letter, by round."""
+    """Names of the beaten candidates, one letter each, by number of rounds."""
 
     def value(self, _: Objective, name: str) -> float:
-        """Twice that of the others."""
+        """Return 2 for a beaten candidate, 1 for others."""
         return 2.0 if name in self.doomed.get(self.rounds, "") else 1.0
 
     def judge(self, *_: Any, **__: Any) -> Judgement:
-        """Leave it to estimates."""
+        """Return the verdict "better" for any two candidates, so that only estimates decide."""
         return Judgement(verdict="better", change=Interval(-0.5, -0.6, -0.4))
 
 
@@ -214,7 +214,7 @@ STABLE = "2 rounds in a row dropped nobody"
     ("names", "doomed", "budget_s", "most", "rounds", "ended"),
     [
         ("abc", {}, 1e6, 64, 8, STABLE),
-        # Looks are from the fifth round on; after a drop it takes two more.
+        # Looks begin with the fifth round; after a drop, two more are needed.
         ("abc", {6: "c"}, 1e6, 64, 8, STABLE),
         ("abc", {7: "c"}, 1e6, 64, 9, STABLE),
         ("abc", {4: "bc"}, 1e6, 5, 5, "5 rounds are the most"),
@@ -271,7 +271,7 @@ def test_a_goal_of_which_the_traffic_has_no_flows_is_refused(runs_are: Stub, tmp
 
 @pytest.fixture
 def close_race(runs_are: Stub, tmp_path: Path) -> Race:
-    """Three settings with noise of 10 %, two of which are within 3 % of each other."""
+    """A race of three settings with noise of 10 %, two of which are within 3 % of each other."""
     means = {"far": 6000.0, "near": 4100.0, "good": 4000.0}
 
     def make(name: str, seed: int) -> Sample:

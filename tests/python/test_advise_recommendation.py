@@ -1,4 +1,4 @@
-"""Tests of the recommendation: which setting is taken, by which goal, and what is said of the others."""
+"""Tests of the recommendation: the choice of a setting, the goal that decides, and texts about the others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ Numbers = Mapping[str, float | None]
 
 
 class Undecided(Race):
-    """A race of which intervals decide nothing: estimates alone do."""
+    """A race in which no interval decides, so that only estimates do."""
 
     def beats(self, *_: Any, **__: Any) -> bool | None:
-        """Leave it open."""
+        """Return None: undecided."""
         return None
 
 
 def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
-    """Recommend one of the candidates with exactly these numbers, by estimates alone."""
+    """Recommend one of the candidates with exactly these values, by estimates alone."""
     return recommend(exact(Undecided, goal, **numbers))
 
 
@@ -41,7 +41,7 @@ def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
         ({"p99 of small flows": 1, "throughput": 5}, "middle"),
         ({"p99 of small flows": 1, "throughput": 20}, "fast"),
         ({"p99 of small flows": 5, "throughput": 1}, "short"),
-        # Nobody keeps it: the one that misses least.
+        # No candidate keeps the bound, so the one that misses it least is recommended.
         ("p99 of small flows below 200 us, then throughput", "short"),
     ],
 )
@@ -57,7 +57,7 @@ BOTH = "throughput, then p99 of small flows"
 @pytest.mark.parametrize(
     ("goal", "numbers", "expected"),
     [
-        # 103 is within 3 % of 100, and 104 is not: the tail decides between the others.
+        # 103 is within 3 % of 100, but 104 is not: the tail decides between the others.
         (
             BOTH,
             {
@@ -72,9 +72,9 @@ BOTH = "throughput, then p99 of small flows"
             {"a": {"large": 100.0, "tail": 500.0}, "b": {"large": 103.1, "tail": 400.0}},
             ("a", "throughput"),
         ),
-        # Without large flows there is no throughput.
+        # Without large flows, throughput is not measured.
         (BOTH, {"a": {"tail": 1.0}, "b": {"large": 100.0, "tail": 500.0}}, ("b", "throughput")),
-        # Of losses a hundredth of a percent is none.
+        # Losses up to a hundredth of a percent count as none.
         (
             "loss, then throughput",
             {
@@ -84,7 +84,7 @@ BOTH = "throughput, then p99 of small flows"
             },
             ("b", "throughput"),
         ),
-        # A goal with a bound decides nothing where the bound is kept, unless all goals have one.
+        # A goal whose bound is kept decides nothing, unless all goals have bounds.
         (
             "p99 of small flows below 1 ms, then throughput",
             {"a": {"tail": 9.0, "large": 5.0}, "b": {"tail": 8.0, "large": 6.0}},
@@ -114,7 +114,7 @@ APART: dict[str, Numbers] = {"a": {"tail": 200.0, "large": 100.0}, "b": {"tail":
     [
         ({"p99 of small flows": 1, "throughput": 2}, APART, "a"),
         ({"p99 of small flows": 2, "throughput": 1}, APART, "b"),
-        # A loss below a hundredth of a percent is as good as none: the times, 1.1 to 1, decide.
+        # A loss below a hundredth of a percent counts as none: the times, 1.1 to 1, decide.
         (
             {"loss": 9, "throughput": 1},
             {"a": {"loss": 0.0, "large": 110.0}, "b": {"loss": 1e-4, "large": 100.0}},
@@ -145,9 +145,9 @@ MISSED = "p99 of small flows below 100 us, then loss below 0.1 %"
             {"a": {"tail": 3_000.0, "loss": 0.02}, "b": {"tail": 2_000.0, "loss": 0.025}},
             "b",
         ),
-        # 1.5 and 0 times; 9 and 0.5 times. Nothing lost is no infinite loss.
+        # 1.5 and 0 times; 9 and 0.5 times. Zero loss is not infinite loss.
         (MISSED, {"a": {"tail": 150.0, "loss": 0.0}, "b": {"tail": 900.0, "loss": 0.0005}}, "a"),
-        # A tail that was not measured is above every bound.
+        # A tail that was not measured exceeds every bound.
         (MISSED, {"a": {"loss": 0.002}, "b": {"tail": 900.0, "loss": 0.0005}}, "b"),
     ],
 )
@@ -170,7 +170,7 @@ def test_of_settings_that_all_miss_a_bound_the_one_furthest_above_a_bound_is_not
         ((0.2, 0.25, 0.3), "37 %", "cannot tell"),
         ((0.2, 0.25, 0.3), "13 %", "cannot tell"),
         ((0.2, 0.25, 0.3), "12 %", "misses it"),
-        # Two seeds have no interval.
+        # Two seeds give no interval.
         ((0.25, 0.25), "26 %", "cannot tell"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_bound_is_kept_where_the_whole_interval_is_below_it(
 
 
 def bounded(names: str) -> str:
-    """Which of these is taken: each keeps, misses or leaves open two bounds, and the worse are the faster."""
+    """Return the recommended one of these candidates; each keeps, misses or leaves undecided two bounds."""
     race = exact(
         Undecided,
         "p99 of small flows below 1 ms, then loss below 10 %, then throughput",
@@ -222,10 +222,10 @@ def test_bounds_of_noisy_runs_are_kept_or_missed() -> None:
 
 
 class Recording(Race):
-    """A race that notes who is compared with whom at which confidence; nobody is better than another."""
+    """A race that records the compared pairs and the confidence; no candidate beats another."""
 
     asked: list[tuple[str, str, float]]
-    """Pairs of which it was asked whether the first is better in the goals."""
+    """Arguments of each call of `beats`: two candidates and the confidence."""
     judged: list[tuple[Objective, str, str, float]]
 
     def __post_init__(self) -> None:
@@ -233,12 +233,12 @@ class Recording(Race):
         self.asked, self.judged = [], []
 
     def beats(self, _: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
-        """Note the question."""
+        """Record the call."""
         self.asked.append((one, other, confidence))
         return False
 
     def judge(self, objective: Objective, baseline: str, other: str, confidence: float = 0.95) -> Judgement:
-        """Note the question; `b` is worse than the others."""
+        """Record the call; candidate `b` is worse than the others."""
         self.judged.append((objective, baseline, other, confidence))
         return Judgement(verdict="worse" if other == "b" else "cannot tell")
 
@@ -327,7 +327,7 @@ def test_two_seeds_decide_nothing() -> None:
 
 
 def alike(count: int, goal: str = "throughput") -> Recommendation:
-    """Recommend one of several candidates with the same runs."""
+    """Return the recommendation among this many candidates with equal runs."""
     return recommend(made_up(dict.fromkeys("abcdefghi"[:count], (500, 4000, 0.0)), 10, goal))
 
 
@@ -360,7 +360,7 @@ def test_standings_are_in_the_order_of_candidates_each_beside_the_recommended_on
     found = alike(3)
     assert found.candidate.name == found.standing.candidate.name == "a"
     assert [found.of(name).candidate.name for name in "abc"] == [*"abc"]
-    # It is not judged beside itself.
+    # The recommended setting is not compared with itself.
     assert {each.judgement for each in found.standing.beside} == {Judgement(reason=SAME)}
     groups = {each.judgement.groups for each in found.of("b").beside}
     assert groups == {"10 seeds", "20 batches of 10 seeds"}

@@ -1,4 +1,4 @@
-"""Rules give the numbers that papers give, and say what they are made of."""
+"""Tests of the rules: they give the numbers of the papers, and show the inputs of each number."""
 
 import math
 import tomllib
@@ -113,7 +113,7 @@ def test_a_ramp_holds_a_queue_that_grows_with_the_number_of_flows() -> None:
 
 
 LINK, RTT = 10e9, 80e-6
-"""100,000 bytes in flight."""
+"""Rate and round-trip time with a bandwidth-delay product of 100,000 bytes."""
 
 
 @pytest.mark.parametrize(

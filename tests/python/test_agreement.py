@@ -1,4 +1,4 @@
-"""Whether real TCP agrees with its simulation: bounds, intervals, and the table of both."""
+"""Tests of the agreement of real TCP with its simulation: bounds, intervals and tables."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,14 +21,14 @@ NAMES = [
     "retransmits",
     "timeouts_per_flow",
 ]
-"""With one bin of sizes besides all flows, that bin is left out."""
+"""Names of all metrics if the scenario has a single size bin, which has no metrics of its own."""
 
 
 def run_with(scale: float = 1.0, *, more: float = 0.0, count: int = 1_000, flows: int = 100) -> sh.Run:
-    """A run whose times, rates and marks are scaled by a factor, and its other shares larger by `more`.
+    """Return a run with times, rates and marks times `scale`; `more` is added to the retransmitted share.
 
-    There are 100,000 data packets, of which 10,000 are marked, and 1,000 are retransmitted; `count` flows are
-    complete, of `flows`.
+    There are 100,000 data packets, of which 10,000 are marked, and 1,000 are retransmitted; Of `flows`
+    flows, `count` are complete.
     """
     times = {"count": count, "mean": 100.0 * scale, "p99": 400.0 * scale}
     return fake_run(
@@ -46,7 +46,7 @@ def run_with(scale: float = 1.0, *, more: float = 0.0, count: int = 1_000, flows
 
 
 def agreements(simulated: sh.Run, real: sh.Run, pairs: int = 3) -> dict[str, Agreement]:
-    """Judge several equal pairs, so that the interval of a difference is a point."""
+    """Judge several equal pairs, so that both limits of each interval are equal to the estimate."""
     return {each.metric: each for each in agreement.agreements([simulated] * pairs, [real] * pairs)}
 
 
@@ -97,7 +97,7 @@ def test_a_difference_exactly_at_its_bound_agrees(simulated: sh.Run, real: sh.Ru
         # One marked, two retransmitted, and three timeouts.
         (4, 6, (0.25, 0.5, 0.5)),
         (1, 1, (1, 2, 3)),
-        # Without data and flows the counts are taken as of one.
+        # Without data packets and flows, counts are divided by one.
         (0, 0, (1, 2, 3)),
     ],
 )
@@ -134,7 +134,7 @@ def test_times_are_left_out_where_no_flow_is_complete() -> None:
 
 
 def with_queues(factor: float, warm_up: str = "5us") -> sh.Run:
-    """A run of 10 µs at two ports, the fuller of which holds some bytes times a factor."""
+    """Return a run of 10 µs with two ports; the backlog of the fuller one is multiplied by `factor`."""
     rows = {"time_us": [0.0, 4.0, 6.0, 4.0], "bytes": [0.0, 9_000.0 * factor, 1_000.0 * factor, 10.0]}
     names = ["s->a", "s->a", "s->a", "s->b"]
     made = run_with()
@@ -175,7 +175,7 @@ def test_queues_are_compared_only_where_all_runs_have_sampled_them() -> None:
 
 
 def crossing_goodput() -> Agreement:
-    """Goodputs of 0, 5 and 10 % more: a mean of 5 %, and more than 10 % to each side."""
+    """Return the verdict for goodputs 0, 5 and 10 % higher: the interval extends beyond 10 %."""
     real = [run_with(scale) for scale in (1.0, 1.05, 1.1)]
     found = agreement.agreements([run_with()] * 3, real)[0]
     assert found.metric == "goodput_gbps"
@@ -215,7 +215,7 @@ def test_no_marks_agree_with_no_marks_only(
 
 
 def agreement_table() -> Table:
-    """Real runs with times and rates 1 % higher, 0.6 % more retransmissions, and too few flows for a p99."""
+    """Return the table for real runs with 1 % higher times and rates, and too few flows for a p99."""
     found = agreements(run_with(), run_with(1.01, more=0.006, count=666))
     return agreement.table([*found.values()], 3)
 
@@ -251,7 +251,7 @@ def test_the_table_of_agreement_is_a_table_of_seven_columns_in_markdown() -> Non
 
 
 def measured_run(name: str, *complaints: str) -> sh.Run:
-    """A run on the testbed, of which its machine complained."""
+    """Return a testbed run with these complaints about the machine."""
     return fake_run(path=name, summary={"health": {"complaints": list(complaints)}})
 
 

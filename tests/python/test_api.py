@@ -1,4 +1,4 @@
-"""Scenarios, runs and sweeps as a notebook meets them: made of dictionaries, copied, compared, shown."""
+"""Tests of scenarios, runs and sweeps in notebooks: from dictionaries, copied, compared and displayed."""
 
 import copy
 import json
@@ -26,7 +26,7 @@ FROM_FILES = sorted(
 
 
 def small() -> dict[str, Any]:
-    """`SMALL` as a dictionary."""
+    """Return `SMALL` as a dictionary."""
     return tomllib.loads(SMALL)
 
 
@@ -169,13 +169,13 @@ def test_a_scenario_finds_its_files_from_elsewhere_and_notices_that_they_changed
 
 
 def unpickled(text: bytes) -> sh.Scenario:
-    """A scenario that we have pickled."""
+    """Return the scenario in a pickle."""
     scenario: sh.Scenario = pickle.loads(text)  # noqa: S301
     return scenario
 
 
 class Shown(HTMLParser):
-    """Parse a fragment as a browser does: its elements, and the text of its cells."""
+    """Elements and cell texts of an HTML fragment."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -184,17 +184,17 @@ class Shown(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        """Note an element."""
+        """Record an element."""
         self.elements.add(tag)
         assert not attrs or tag == "td"
 
     def handle_data(self, data: str) -> None:
-        """Note a text."""
+        """Record a text."""
         self.texts.append(data)
 
 
 def shown(value: Any) -> Shown:
-    """Return the HTML that a notebook shows."""
+    """Return the HTML that a notebook shows for an object."""
     found = Shown(value._repr_html_())
     assert found.elements <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     return found
@@ -249,7 +249,7 @@ def test_a_stored_run_is_simulated_again_only_if_it_shall_not_be_taken_from_the_
 
 
 def nested(levels: int) -> dict[str, Any]:
-    """A dictionary inside a dictionary, and so on."""
+    """Return a dictionary nested this many levels deep."""
     value: dict[str, Any] = {}
     for _ in range(levels):
         value = {"a": value}

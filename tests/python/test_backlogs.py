@@ -1,4 +1,4 @@
-"""Which ports and pools are the fullest."""
+"""Tests of the choice of the ports and pools with the longest queues."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from fake_runs import COUNTERS, fake_run
 from shallows.series import backlogs
 
 ROWS: list[tuple[Any, ...]] = [
-    # The queue of a NIC is longer than those of the switch, and a queue of a port is no port.
+    # The queue of the NIC is longer than those of the switch; a queue of a port does not count as a port.
     (1.0, "a->s", None, "backlog_bytes", 9_000.0),
     (1.0, "s->a", 0, "backlog_bytes", 8_000.0),
     (1.0, "s->a", None, "backlog_bytes", 500.0),

@@ -1,4 +1,4 @@
-"""The benchmarks run, and what they say of speed holds. Without their tools they are skipped."""
+"""Tests of the benchmarks: they run, and our statements about speed hold; skipped without their tools."""
 
 import json
 import shutil
@@ -27,10 +27,10 @@ PORT_RATIOS = {"wfq": 5.0, "mq-ecn": 5.0}
 def test_the_two_simulators_do_the_same_work_and_ours_is_far_faster(tmp_path: Path) -> None:
     out = tmp_path / "peers.json"
     command = [sys.executable, "benches/peers.py", "--quick", "--repeats", "3", "--json", str(out)]
-    # Exit status 0 says that neither side dropped a packet and that their packet-hops agree within 3 %.
+    # Exit status 0 means that neither side dropped a packet, and that their packet-hops agree within 3 %.
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     measured = json.loads(out.read_text())
-    # The full benchmark holds us to 50; a tenth of the work is measured less well.
+    # The full benchmark requires a ratio of 50; with a tenth of the work, times are less precise.
     assert measured["star"]["ratio"] > 40
     assert measured["leaf_spine"]["ratio"] > 40
 
@@ -48,7 +48,7 @@ def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_pa
         assert case["alike"] > case["flows"] / 3, name
         assert abs(case["fct_ratio"] - 1) < 0.01, name
         assert abs(ours["sent"] / theirs["sent"] - 1) < 0.1, name
-    # A case takes milliseconds here: one of them says nothing of speed.
+    # A case takes milliseconds here, so its time says nothing about speed.
     ratios = [case["shallows"]["hops_per_s"] / case["ns2"]["hops_per_s"] for case in measured.values()]
     assert statistics.median(ratios) > 20
 
@@ -77,7 +77,7 @@ def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
 def test_no_discipline_or_marker_adds_more_than_it_may_to_the_leaf_spine(tmp_path: Path) -> None:
     out = tmp_path / "disciplines.json"
     command = [sys.executable, "benches/disciplines.py", "--quick", "--repeats", "1", "--json", str(out)]
-    # It fails by itself where the time is exceeded; here only what it did is checked, and the time loosely.
+    # The benchmark itself fails if it is too slow; this test checks its work, and loosely its time.
     subprocess.run(command, cwd=ROOT, check=False, capture_output=True)
     measured = json.loads(out.read_text())
     base = measured["fifo drop-tail"]
@@ -92,7 +92,7 @@ def test_no_discipline_or_marker_adds_more_than_it_may_to_the_leaf_spine(tmp_pat
 def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
     out = tmp_path / "threads.json"
     command = [sys.executable, "benches/threads.py", "--quick", "--repeats", "1", "--json", str(out)]
-    # It fails by itself where results differ; what is gained depends on what else the machine does.
+    # The benchmark itself fails if results differ; the speed-up depends on the machine's other work.
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     cases = json.loads(out.read_text())["cases"]
     assert len(cases) == 4
@@ -103,7 +103,7 @@ def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
 def test_auto_is_measured_beside_busy_processes(tmp_path: Path) -> None:
     out = tmp_path / "beside.json"
     command = [sys.executable, "benches/beside.py", "--quick", "--repeats", "1", "--json", str(out)]
-    # It fails by itself where results differ; the ratio of one pair of short runs says little.
+    # The benchmark itself fails if results differ; the ratio of one pair of short runs means little.
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     measured = json.loads(out.read_text())
     assert len(measured["cases"]) == 4

@@ -1,4 +1,4 @@
-"""Hostile and odd inputs: no file hangs us or fills the memory, no number takes minutes."""
+"""Tests of hostile input: no file blocks the process or fills its memory, and no number takes minutes."""
 
 import os
 import socket
@@ -38,7 +38,7 @@ buffer = { kind = "complete-sharing", pool = "1MB" }
 kind = "trace"
 path = "flows.csv"
 """
-"""A flow that meets no other."""
+"""A flow without competing flows."""
 
 ADVISED = ROOT / "experiments" / "advisor" / "legacy-10g.toml"
 
@@ -47,7 +47,7 @@ MATRIX = "Nodes 2\nConnections 1\n0->1 start {start} size {size}\n"
 
 @pytest.fixture
 def special(tmp_path: Path) -> dict[str, Path]:
-    """Files that are none: reading them waits for ever, never ends, or cannot be."""
+    """Paths that are not regular files: reading them blocks, never ends, or fails."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     door = tmp_path / "door"
@@ -103,7 +103,7 @@ def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
 
 
 def test_a_file_that_is_regular_and_would_wait_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    # As /proc/kmsg while the kernel says nothing: a read that does not wait gives EAGAIN.
+    # Like /proc/kmsg without new messages: a non-blocking read gives EAGAIN.
     end, other = os.pipe()
     monkeypatch.setattr("shallows.bounded._refuse_special", lambda *_: None)
     path = f"/proc/self/fd/{end}"

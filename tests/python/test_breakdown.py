@@ -1,4 +1,4 @@
-"""Results by workload, class, port, queue and uplink, against numbers worked out by hand."""
+"""Tests of results by workload, class, port, queue and uplink, against numbers computed by hand."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -53,14 +53,14 @@ class = 1
 
 @pytest.fixture(scope="module")
 def leaves(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
-    """A run of them."""
+    """A run of the scenario `LEAVES`."""
     folder = tmp_path_factory.mktemp("leaves")
     (folder / "leaves.toml").write_text(LEAVES)
     return sh.run(folder / "leaves.toml", out=folder / "run")
 
 
 def invented(**columns: list[Any]) -> breakdown.Measured:
-    """A run of 1 ms with these flows."""
+    """Return a run of 1 ms with these columns of flows."""
     flows = pl.DataFrame(columns, schema_overrides={"fct_us": pl.Float64, "slowdown": pl.Float64})
     zeros = flows.select(timeouts=pl.lit(0, pl.Int64), retransmits=pl.lit(0, pl.Int64))
     run = fake_run(
@@ -93,7 +93,7 @@ def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
     assert (second["kind"], second["flows"], second["completed"]) == ("incast", 3, 2)
     assert (second["fct_mean_us"], second["fct_p50_us"], second["fct_p99_us"]) == (15.0, 10.0, 20.0)
     assert (second["slowdown_p99"], second["goodput_gbps"]) == (3.0, pytest.approx(0.016))
-    # As in the summary, timeouts and retransmitted segments are of all flows, those before the warm-up too.
+    # As in the summary, timeouts and retransmitted segments include those before the warm-up.
     assert (second["timeouts"], second["retransmits"]) == (2, 6)
 
 
@@ -281,7 +281,7 @@ def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
 
 
 def by_class(count: int) -> dict[str, Any]:
-    """The row of a class with completion times of 1, 2, … µs, and slowdowns twice as large, in 1 µs."""
+    """Return the row of a class with completion times of 1, 2, … `count` µs, and slowdowns twice as large."""
     times = [float(number) for number in range(count, 0, -1)]
     ones = [1] * count
     flows = flow_table(fct_us=times, slowdown=[2 * time for time in times], timeouts=ones, retransmits=ones)
@@ -292,12 +292,13 @@ def by_class(count: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("count", "column", "expected"),
     [
-        # The smallest value that half of them do not exceed: of three the second, of four the second as well.
+        # The median is the smallest value that half of the values do not exceed: the second of three, and of
+        # four.
         (1, "fct_p50_us", 1.0),
         (2, "fct_p50_us", 1.0),
         (3, "fct_p50_us", 2.0),
         (4, "fct_p50_us", 2.0),
-        # And that 99 of 100 do not exceed: of 101 the 100th.
+        # The p99 is the smallest value that 99 % of the values do not exceed: the 100th of 101.
         (1, "fct_p99_us", 1.0),
         (100, "fct_p99_us", 99.0),
         (101, "fct_p99_us", 100.0),
@@ -331,7 +332,7 @@ def test_the_use_of_links_is_over_all_of_a_kind_and_that_of_the_busiest() -> Non
 
 
 def uplinks_of(sent: dict[str, list[int]]) -> Any:
-    """A run whose leaves have sent so many bytes on each of their uplinks."""
+    """Return a run in which each leaf sent these numbers of bytes on its uplinks."""
     rows = [
         {"port": f"{leaf}->spine{number}", "kind": "up", "sent_bytes": size}
         for leaf, sizes in sent.items()
@@ -351,7 +352,7 @@ def test_uplinks_are_as_even_as_their_largest_and_their_deviation_are_near_the_m
 
 
 def uplink_table(*sizes: int) -> Table:
-    """The table of leaves with two uplinks, on which they have sent a byte and so many bytes."""
+    """Return the table of leaves with two uplinks: one sent a byte, the other one of `sizes`."""
     leaves = {f"leaf{size}": [size and 1, size] for size in sizes}
     return breakdown_tables.breakdown(cast(sh.Run, uplinks_of(leaves)), "uplinks")
 

@@ -1,4 +1,4 @@
-"""Reports in Chromium: no errors, charts that react, and pages that fit."""
+"""Tests of reports in Chromium: no errors, charts that react, and pages that fit the screen."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """Chromium, as Debian has it."""
+    """Chromium from Debian's package."""
     with sync_playwright() as playwright:
         # Its sandbox needs rights that containers do not have; the pages are ours.
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -48,7 +48,7 @@ def browser() -> "Iterator[Browser]":
 
 
 class Opened:
-    """A page that has been opened, and everything that it complained about."""
+    """An opened page, and all of its error messages and failed requests."""
 
     def __init__(self, browser: "Browser", address: str, **options: Any) -> None:
         self.page: Page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
@@ -61,7 +61,7 @@ class Opened:
         self.page.wait_for_selector(".plot svg path", state="attached")
 
     def count(self, of: str) -> int:
-        """How many elements there are."""
+        """Return the number of matching elements."""
         return int(self.page.locator(of).count())
 
     def _refuse(self, dialog: Any) -> None:
@@ -71,7 +71,7 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def sweep(finished_sweep: Path) -> str:
-    """Where the page of a sweep is."""
+    """The address of a sweep's page."""
     return reports.write(finished_sweep).as_uri()
 
 
@@ -107,7 +107,7 @@ def test_a_click_on_a_scheme_hides_it_in_every_chart_and_shows_it_again(
     entries.first.click()
     assert opened.count(lines) == 0
     assert {each.get_attribute("aria-pressed") for each in entries.all()} == {"false"}
-    # As well with the keyboard.
+    # The keyboard works, too.
     entries.first.focus()
     opened.page.keyboard.press("Enter")
     assert opened.count(lines) == drawn
@@ -177,7 +177,7 @@ def test_the_theme_can_be_switched_and_print_is_light(browser: "Browser", sweep:
     background = "getComputedStyle(document.body).backgroundColor"
     opened.page.get_by_role("button", name="Theme").click()
     assert opened.page.evaluate(background) == "rgb(20, 23, 26)"
-    # A black line would not be seen.
+    # A black line would be invisible.
     assert opened.count(".plot svg path[stroke='#000000']") == 0
     opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     opened.page.emulate_media(media="print")
@@ -253,7 +253,7 @@ def test_hostile_names_run_nothing(browser: "Browser", hostile: Path) -> None:
             plot.hover()
         assert opened.count("img") == 0
         assert opened.complaints == []
-        # And if one got through: the policy lets no other script run.
+        # If a script got through, the policy would still block it.
         opened.page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>')")
         opened.page.wait_for_timeout(200)
         assert "dialog" not in opened.complaints
@@ -301,7 +301,7 @@ def test_what_is_drawn_of_a_line_over_time_has_its_area_its_ends_and_its_gaps(
                 if not any(part[1:])
             ]
             assert sum(empty) >= 8 - 2 * (end - begin) / 300
-    # Few are drawn as they are.
+    # A few changes are drawn unreduced.
     assert drawn == [[0.51, 0], [0.5105, 1]]
     assert opened.complaints == []
 
@@ -323,7 +323,7 @@ def test_the_page_of_a_sweep_renews_itself(browser: "Browser", finished: Path) -
 
 @contextmanager
 def _serving(listening: ThreadingHTTPServer) -> Iterator[str]:
-    """A server at work, and where it is."""
+    """Run a server while the context is open, and yield its address."""
     with listening as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -345,7 +345,7 @@ def test_the_page_of_a_network_renews_its_numbers_in_place_and_says_when_it_has_
             opened = Opened(browser, address, viewport={"width": width, "height": 844}, color_scheme=theme)
             page = opened.page
             assert page.evaluate("document.documentElement.scrollWidth") == width
-            # What a reader has done to elements is still there when their numbers have changed.
+            # Elements that the reader has changed stay changed when the numbers change.
             page.evaluate("for (const each of document.querySelectorAll('td, .plot, h3')) each.mine = true")
             os.pwrite(watch.page, text(3, {"a->b": 55_000}).encode(), 0)
             watch.look()

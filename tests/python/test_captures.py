@@ -1,4 +1,4 @@
-"""Captures, as tshark reads them. Without it these are skipped."""
+"""Tests of packet captures, read with tshark; skipped without it."""
 
 import json
 import os
@@ -39,13 +39,13 @@ WHOLE = "9100B"
 
 
 def run(scenario: Path, sets: Mapping[str, object], *captures: Mapping[str, object]) -> sh.Run:
-    """A run of it that captures."""
+    """Run a scenario with these captures."""
     overrides = {**sets, "measure.captures": list(captures)}
     return sh.run(scenario, overrides, out=scenario.parent / "run")
 
 
 def tshark(path: Path, *arguments: str) -> str:
-    """Return the output of tcpdump, with every checksum verified."""
+    """Return tshark's output for a capture, with all checksums verified."""
     checks = [option for kind in ("ip", "tcp", "udp") for option in ("-o", f"{kind}.check_checksum:TRUE")]
     # Its profile is the default one, whoever runs this.
     environment = {"PATH": os.environ["PATH"], "HOME": str(path.parent)}
@@ -56,19 +56,19 @@ def tshark(path: Path, *arguments: str) -> str:
 
 
 def fields(path: Path, names: Sequence[str], only: str = "") -> list[list[str]]:
-    """These fields of each packet, of those that a display filter chooses."""
+    """Return these fields of each packet that passes the display filter `only`."""
     columns = [argument for name in names for argument in ("-e", name)]
     chosen = ["-Y", only] if only else []
     return [line.split("\t") for line in tshark(path, *chosen, "-T", "fields", *columns).splitlines()]
 
 
 def count(path: Path, only: str) -> int:
-    """How many packets a display filter chooses."""
+    """Return the number of packets that pass a display filter."""
     return len(fields(path, ["frame.number"], only))
 
 
 def counters(run: sh.Run, port: str) -> dict[str, int]:
-    """Return the packets that passed a port."""
+    """Return the counters of a port."""
     return run.counters.filter(pl.col("port") == port).row(0, named=True)
 
 

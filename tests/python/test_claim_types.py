@@ -1,4 +1,4 @@
-"""Which values the keys of a file of claims take."""
+"""Tests of the values that the keys in files of claims accept."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import pytest
 from shallows.reproduction import claim_types
 
 LARGEST = 2**63 - 1
-"""Beyond it TOML has no whole number."""
+"""Largest integer in TOML."""
 
 NO_NUMBERS: list[Any] = [True, "1", float("inf"), float("nan"), None]
 LONG = "9" * 18
-"""As many digits as fit into a whole number of TOML."""
+"""Number with the most digits that always fit into an integer in TOML."""
 
 NUMBER, SHARE, COUNT = claim_types.NUMBER, claim_types.SHARE, claim_types.COUNT
 PLACE, LISTS, TEXTS = claim_types.PLACE, claim_types.LISTS, claim_types.TEXTS

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: through its own process."""
+"""Tests of the command line in a process of its own, as users run it."""
 
 import json
 import os
@@ -79,7 +79,7 @@ def test_a_folder_of_something_else_is_refused(shell: Shell, scenario: Path, tmp
 
 
 def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path, tmp_path: Path) -> None:
-    # A file where a folder should be: not even root can write below it.
+    # A file in place of a folder: even root cannot write below it.
     (tmp_path / "file").touch()
     refused = shell("run", endless, "--out", "file/below")
     assert refused.returncode == 1
@@ -252,7 +252,7 @@ def test_help_starts_fast() -> None:
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         return time.perf_counter() - start
 
-    # In turns: what else the machine does meanwhile slows both.
+    # Alternately, so that other work on the machine slows both.
     ratios = [cost(SHALLOWS, "--help") / cost(sys.executable, "-c", "pass") for _ in range(21)]
     assert statistics.median(ratios) < 5
 

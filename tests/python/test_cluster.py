@@ -1,6 +1,6 @@
-"""Sweeps on a Ray cluster of several nodes: the same contents, whatever dies.
+"""Tests of sweeps on a Ray cluster: results are the same even if a worker or a node is killed.
 
-What needs no cluster is tested without Ray.
+Tests that need no cluster run without Ray.
 """
 
 import os
@@ -38,14 +38,14 @@ BOARD = SimpleNamespace(note=SimpleNamespace(remote=lambda *_: None))
 
 @pytest.fixture
 def points(many: Path, tmp_path: Path) -> list[Point]:
-    """Some points of each scheme: eleven."""
+    """Eleven points of a sweep, some of each scheme."""
     _, found = plan(Source.read(many), tmp_path / "ray")
     return found[::5]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A node for the driver, and two that work."""
+    """A cluster with a node for the driver, and two nodes that run points."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     started.workers = [started.add_node(num_cpus=1) for _ in range(2)]
@@ -57,7 +57,7 @@ def cluster() -> Iterator[Any]:
 def test_a_sweep_outlives_a_worker_and_a_node(
     cluster: Any, points: list[Point], many: Path, tmp_path: Path
 ) -> None:
-    # One of them fails wherever it runs: that is reported, and not tried again.
+    # One of them fails on every worker: it is reported, and not retried.
     points[2].source = replace(points[2].source, seed=7)
 
     def kill() -> None:
@@ -83,7 +83,7 @@ def test_a_sweep_outlives_a_worker_and_a_node(
 def test_a_cluster_that_dies_is_reported_with_what_is_kept(
     cluster: Any, points: list[Point], many: Path, tmp_path: Path
 ) -> None:
-    # From the fourth on they take minutes: none of them is finished before the cluster is gone.
+    # From the fourth on, points take minutes, so none of them finishes before the cluster is gone.
     _, endless = plan(Source.read(many, override_texts({"workload.0.flows": 10_000_000})), tmp_path / "ray")
     points[3:] = endless[: len(points) - 3]
     death = Death(points, cluster.shutdown)
@@ -111,7 +111,7 @@ def test_a_point_whose_worker_was_killed_is_no_longer_among_those_that_run(
 
 @pytest.fixture
 def no_ray(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
-    """Something in Ray's place that does nothing."""
+    """A mock in place of Ray."""
     ray = MagicMock()
     ray.exceptions = SimpleNamespace(RaySystemError=OSError, LocalRayletDiedError=OSError)
     for name in ("ray", "ray.util", "ray.util.scheduling_strategies"):
@@ -130,7 +130,7 @@ def test_without_space_points_that_run_on_a_cluster_go_on_to_their_end(
     ]
 
     class Tasks:
-        """Three points begin; each look finds that one has ended."""
+        """Mock of the tasks: three points start, and each check finds that one of them has ended."""
 
         def __init__(self, _ray: object, share: Share, _most: int) -> None:
             self.share = share
@@ -183,7 +183,7 @@ def test_an_address_without_a_cluster_is_refused(points: list[Point]) -> None:
 
 
 class Death:
-    """Something that happens once when some points are finished."""
+    """An action that happens once, when three points have finished."""
 
     def __init__(self, points: list[Point], act: Callable[[], object]) -> None:
         self.points = points
@@ -191,13 +191,13 @@ class Death:
         self.finished_then: int | None = None
 
     def __call__(self, _running: dict[int, dict[str, Any]], outcomes: list[Outcome]) -> None:
-        """Let it happen when three are."""
+        """Run the action if three points have finished."""
         if len(outcomes) >= 3 and self.finished_then is None:
             self.finished_then = len(outcomes)
             self.act()
 
     def came_early(self) -> bool:
-        """Whether it came before all was finished."""
+        """Return whether the action happened before all points had finished."""
         return self.finished_then is not None and self.finished_then < len(self.points)
 
 

@@ -1,4 +1,4 @@
-"""`shallows compare`: verdicts only as the runs allow, and clear refusals."""
+"""Tests of `shallows compare`: verdicts that the runs support, and errors."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ set = { "tcp.congestion" = "reno", "switch.markers" = [] }
 
 
 def make_sweep(text: str, folder: Path) -> Path:
-    """Run a sweep in this process's children, and return its folder."""
+    """Run a sweep in child processes, and return its folder."""
     _, points = plan(Source(str(folder / "x.toml"), text), folder)
     folder.mkdir(parents=True, exist_ok=True)
     write_index(folder, points)
@@ -48,29 +48,29 @@ def make_sweep(text: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of three schemes under five seeds."""
+    """The folder of a sweep of three schemes with five seeds."""
     return make_sweep(SMALL + SCHEMES, tmp_path_factory.mktemp("sweep"))
 
 
 @pytest.fixture
 def sweep(made: Path, tmp_path: Path) -> Path:
-    """A copy of it that a test may damage."""
+    """A copy of `made`, which tests may damage."""
     return shutil.copytree(made, tmp_path / "sweep")
 
 
 def folders(sweep: Path, scheme: str) -> list[Path]:
-    """Folders of a scheme, by seed."""
+    """Return the folders of a scheme's runs, in the order of seeds."""
     points = json.loads((sweep / "sweep.json").read_text())["points"]
     return [sweep / point["folder"] for point in points if point["labels"]["scheme"] == scheme]
 
 
 def runs(sweep: Path, scheme: str, seeds: int = 5) -> list[sh.Run]:
-    """Runs of a scheme under the first so many seeds."""
+    """Return the runs of a scheme with the first `seeds` seeds."""
     return [sh.Run(path) for path in folders(sweep, scheme)[:seeds]]
 
 
 def row(comparison: sh.Comparison, metric: str, scheme: str | None = None) -> Row:
-    """The row of a metric."""
+    """Return the row of a metric."""
     (found,) = [each for each in comparison.rows if each.metric == metric and scheme in {None, each.scheme}]
     return found
 
@@ -192,7 +192,7 @@ def test_a_lower_limit_supports_a_verdict_in_one_direction_only() -> None:
 
 
 def sample(values: NDArray[np.float64], incomplete: int) -> Sample:
-    """Return a sample with completion times alone."""
+    """Return a sample with completion times only."""
     return Sample({"fct_us.all": Series(values, incomplete)}, {}, ())
 
 
@@ -219,7 +219,7 @@ class = 1
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep of two workloads, of which the second has small flows only and a class of its own."""
+    """A sweep of two workloads; the second one has only small flows, in a class of its own."""
     schemes = SCHEMES[: SCHEMES.index('[[sweep.scheme]]\nname = "10.3 us"')]
     slow = '[[sweep.scheme]]\nname = "slow"\nset = { "topology.link_delay" = "20us" }\n'
     return make_sweep(SMALL + TWO + schemes + slow, tmp_path_factory.mktemp("two"))
@@ -234,7 +234,7 @@ def test_a_metric_may_be_of_one_workload_or_class(two: Path) -> None:
         column = "slowdown" if metric.startswith("slowdown") else "fct_us"
         means = [run.flows.filter(chosen)[column].mean() for run in runs(two, "slow")]
         assert row(found, metric).value == pytest.approx(np.mean(means))  # type: ignore[arg-type]
-    # The very numbers of `Run.by`.
+    # The same numbers as in `Run.by`.
     by = [
         run.by("workload").filter(pl.col("workload") == 1)["fct_mean_us"].item() for run in runs(two, "slow")
     ]

@@ -1,4 +1,4 @@
-"""`shallows compare --by`: places of a sweep over values, their order, and those that no other beats."""
+"""Tests of `shallows compare --by`: combinations of swept values, their order, and Pareto-optimal ones."""
 
 import json
 import re
@@ -34,16 +34,16 @@ WINDOWS = (2, 10)
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
-    """One scenario under five seeds."""
+    """Runs of one scenario with five seeds."""
     folder = tmp_path_factory.mktemp("seeds")
     (folder / "small.toml").write_text(SMALL)
     return [sh.run(folder / "small.toml", seed=seed, out=folder / str(seed)) for seed in range(1, 6)]
 
 
 def spread_out(seeds: list[sh.Run], folder: Path, factors: Factors) -> Path:
-    """A sweep over K and the initial window whose times are the seeds', of small and other flows times these.
+    """Write a sweep over K and the initial window, with the times of the runs in `seeds` multiplied.
 
-    So it is known which place is better by how much.
+    `factors` returns the factors for small and for other flows, so the true differences are known.
     """
     points = []
     for size in SIZES:
@@ -66,7 +66,7 @@ def spread_out(seeds: list[sh.Run], folder: Path, factors: Factors) -> Path:
 
 @pytest.fixture(scope="module")
 def trade(seeds: list[sh.Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The larger K, the better for medium flows and the worse for small ones; a window of 10 is worse."""
+    """A sweep in which a larger K slows down small flows and speeds up others; a window of 10 slows all."""
 
     def factors(size: int, window: int) -> tuple[float, float]:
         worse = 1.1 if window == WINDOWS[1] else 1.0
@@ -79,7 +79,7 @@ METRICS = ["fct_us.small.mean", "fct_us.medium.mean"]
 
 
 def standings(comparison: sh.Comparison) -> list[Standing]:
-    """Return the standings at the only point."""
+    """Return the standings at the sweep's only point."""
     (ranking,) = comparison.rankings
     return ranking.standings
 

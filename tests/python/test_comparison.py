@@ -1,4 +1,4 @@
-"""Comparisons of runs: who is compared with whom, at which points and seeds, and what is noted."""
+"""Tests of comparisons of runs: matching by scheme, point and seed, and notes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ MEASURE = {"warm_up": "0ps", "fct": "receiver", "bins": BINS}
 def write_scheme(
     folder: Path, name: str, seeds: Sequence[int] = range(5), *, load: float | None = None, **more: Any
 ) -> list[sh.Run]:
-    """Runs of a scheme: a flow of 5 µs and another under each seed, at a load if there is one."""
+    """Write a run of a scheme for each seed, with flows that arrive at 0 and 9 µs."""
     labels = {} if load is None else {"load": load}
     flows = {"arrival_us": [0.0, 9.0]} | more.pop("flows", {})
     return [
@@ -28,7 +28,7 @@ def write_scheme(
 
 
 def compare_two(folder: Path, one: dict[str, Any], other: dict[str, Any]) -> Comparison:
-    """A comparison of schemes `a` and `b`, which differ in these."""
+    """Compare the schemes `a` and `b`, written with these arguments."""
     a, b = write_scheme(folder, "a", **one), write_scheme(folder, "b", **other)
     return sh.compare(a, b, names=["a", "b"], cool_down=0)
 
@@ -71,7 +71,7 @@ def test_a_seed_that_is_twice_in_a_scheme_is_refused(tmp_path: Path) -> None:
     ("mine", "theirs", "shown"),
     [
         ((1,), (2, 3, 4), "1 versus 2, 3, 4"),
-        # Six are shown, and of more the first six.
+        # Six are listed; of more than six, the first six.
         (range(6), range(10, 17), "0, 1, 2, 3, 4, 5 versus 10, 11, 12, 13, 14, 15 and 1 more"),
     ],
 )
@@ -123,7 +123,7 @@ def test_one_scheme_alone_is_refused(tmp_path: Path) -> None:
 
 
 def only_scheme(folder: Path, count: int) -> list[sh.Run]:
-    """Up to two runs of scheme `a` in a sweep, which differ in axis `k` and seed."""
+    """Write up to two runs of scheme `a` in a sweep; they differ in axis `k` and in the seed."""
     labels = [{"k": 1, "n": 2, "scheme": "a", "seed": 1}, {"k": 3, "n": 2, "scheme": "a", "seed": 2}]
     return [
         write_fake_run(
@@ -184,7 +184,7 @@ def test_runs_whose_scenario_lacks_a_key_are_refused(
 @pytest.mark.parametrize(
     ("mine", "theirs", "message"),
     [
-        # The innermost place that differs.
+        # The innermost key with different values.
         ([{"a": 1}, {"a": 1, "b": 2}], [{"a": 1}, {"a": 1, "b": 3}], "workload.1.b, got 2 and 3"),
         ({"a": 1}, {"a": 1, "c": 4}, "workload.c, got not set and 4"),
         ({"a": "x"}, {}, "workload.a, got 'x' and not set"),
@@ -272,7 +272,7 @@ def test_runs_of_two_builds_are_noted(tmp_path: Path) -> None:
 
 
 def chance_notes(comparison: Comparison) -> list[str]:
-    """The notes on intervals that miss the true value by chance, without their advice."""
+    """Return the notes on intervals that miss the true value by chance, up to the semicolon."""
     return [note.partition(";")[0] for note in comparison.notes if "by chance" in note]
 
 

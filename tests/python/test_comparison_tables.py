@@ -1,4 +1,4 @@
-"""Comparisons as tables for the terminal: units, changes, reasons and what is left out."""
+"""Tests of the tables of a comparison for the terminal: units, changes, reasons and omissions."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def test_metrics_have_units(metric: str, unit: str) -> None:
 
 
 def undecided(metric: str, reason: str) -> Row:
-    """A row of values 0.01 and 0.02, whose change of +50 % cannot be told."""
+    """Return an undecided row with the values 0.01 and 0.02, and a change of +50 %."""
     return Row({}, "b", metric, "cannot tell", reason, 0.01, 0.02, 0.5, 0.25, 0.75, "3 seeds")
 
 
@@ -81,7 +81,7 @@ BY_LOAD = Comparison(
         replace(verdict_row(), reason="too few"),
     ],
 )
-"""Two schemes at two loads, and one without a load, in a metric that is shown by default and in another."""
+"""Two schemes at two loads, and one without a load, in a main metric and in another metric."""
 
 
 def test_verdicts_have_a_table_for_each_scheme_and_point() -> None:
@@ -118,7 +118,7 @@ GOODPUT, LOSS = "goodput_gbps", "loss_rate_in_switches"
 
 
 def standing(place: str, front: Any, *open_with: str, **more: Any) -> Standing:
-    """A place with a goodput of 1 Gb/s and a loss of 2 %, whose change is +50 %, from +25 % on."""
+    """Return a standing with a goodput of 1 Gb/s and a loss of 2 %; its change is +50 %, at least +25 %."""
     values: dict[str, float | None] = {GOODPUT: 1.0, LOSS: 0.02}
     told = {"change": 0.5, "low": 0.25, "high": None, "verdict": "worse", "reason": ""} | more
     return Standing(place, values, front=front, dominated_by=[], open_with=[*open_with], **told)
@@ -141,7 +141,7 @@ def test_a_place_shows_its_change_and_interval_as_far_as_there_are_any(
 
 
 def compared(*rankings: Ranking) -> Comparison:
-    """A comparison with these rankings."""
+    """Return a comparison with these rankings."""
     return Comparison("a", 0.95, 0.05, [], rankings=[*rankings])
 
 
@@ -171,7 +171,7 @@ def test_a_ranking_in_one_metric_ends_with_the_interval() -> None:
 
 
 def of_places(count: int) -> Comparison:
-    """A ranking of so many places in one metric."""
+    """Return a comparison with a ranking of this many places in one metric."""
     return compared(Ranking({}, [GOODPUT], [standing(str(number), None) for number in range(count)]))
 
 

@@ -1,4 +1,4 @@
-"""Complete flows, and the bins of their sizes."""
+"""Tests of completed flows, and of the bins of their sizes."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def test_a_flow_at_the_edge_of_a_bin_of_a_run_is_in_the_bin_below(
 
 
 def with_bins(*bins: str) -> sh.Run:
-    """A run with these edges between the sizes of flows."""
+    """Return a run with these edges of size bins."""
     times: dict[str, Any] = {"all": {}, "small": {}, "medium": {}, "large": {}}
     return fake_run(summary={"fct_us": times}, scenario={"measure": {"bins": list(bins)}})
 

@@ -1,4 +1,4 @@
-"""`sweep.where` and `sweep.exclude`: which points of a sweep there are."""
+"""Tests of `sweep.where` and `sweep.exclude`, which select the points of a sweep."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ LABELS = {
         ("scheme != 'reno'", True),
         ("delayed", True),
         ("not delayed or pmax > 1e-1", True),
-        # What stands behind `or` is not asked where it cannot matter.
+        # The part after `or` is not evaluated if it cannot change the result.
         ("kmin == kmax or pmax / (pmax - 0.3) > 3", True),
     ],
 )

@@ -1,4 +1,4 @@
-"""Folders that are damaged are not finished: whatever reads them says which, and how to have them again."""
+"""Tests of damaged run folders: every reader names the damage, and the command that repeats the run."""
 
 import json
 import os
@@ -33,12 +33,12 @@ needs_reuse = pytest.mark.skipif(
 
 
 def empty(path: Path) -> None:
-    """Leave nothing in a file."""
+    """Make a file empty."""
     path.write_bytes(b"")
 
 
 def truncate(path: Path) -> None:
-    """Lose the end of a file."""
+    """Remove the end of a file."""
     path.write_bytes(path.read_bytes()[:-2])  # a document's last is the end of its line
 
 
@@ -51,7 +51,7 @@ def flip(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run with a capture, for copying."""
+    """The folder of a run with a capture; tests must not change it."""
     path = tmp_path_factory.mktemp("captured") / "small.toml"
     path.write_text(SMALL.replace("[measure]", CAPTURE))
     return sh.run(path, out=path.parent / "run").path
@@ -59,7 +59,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def one(captured: Path, tmp_path: Path) -> Path:
-    """A copy of it, for damaging."""
+    """A copy of `captured`, which tests may damage."""
     return shutil.copytree(captured, tmp_path / "one")
 
 
@@ -229,7 +229,7 @@ def test_what_users_put_beside_a_damaged_run_outlives_it(
         again = shell("run", scenario, "--out", "here")
         assert again.returncode == 0, again.stderr
         verify()
-    # Another run takes no results of this one over, even if nothing says any longer which those were.
+    # Another run keeps no results of this one, even if nothing records any longer which files they are.
     spoil()
     for name in ("manifest.json", "env.json"):
         (here / name).write_text("{}")
@@ -276,7 +276,8 @@ def test_damaged_points_run_again_and_no_others(shell: Shell, finished: Path, tm
         empty(path)
     made = {path: path.stat().st_ino for path in paths}
     done = shell("sweep", scenario, "--out", finished)
-    # Sizes tell of three. The fourth is found when the report reads its table, and has no numbers of it.
+    # Sizes reveal three of these runs. The other one is found when the report reads its table, and is left
+    # out.
     assert done.returncode == 1
     assert done.stderr.count("the point is run again") == 3
     assert (
@@ -306,7 +307,7 @@ def test_reports_and_comparisons_name_a_damaged_run_of_a_sweep(shell: Shell, fin
     assert "11 runs of 12" in (finished / "report.html").read_text()
     truncate(path / "flows.parquet")
     assert f"{path} is damaged: flows.parquet must have" in shell("compare", finished).stderr
-    # The page of what is whole is made all the same.
+    # The page is still written, for the intact runs.
     assert shell("report", finished).returncode == 1
     assert "missing here: reno, load 0.3, seed 2" in (finished / "report.html").read_text()
 

@@ -1,4 +1,4 @@
-"""Scenarios, pictures and examples that the documents show are there and work."""
+"""Tests that the scenarios, pictures and examples in the documentation exist and work."""
 
 import doctest
 import importlib
@@ -43,7 +43,7 @@ def test_every_scenario_of_the_experiments_can_run(path: Path, tmp_path: Path) -
 
 
 def modules() -> list[str]:
-    """Every module of the package, and the package itself."""
+    """Return the names of the package and of all its modules."""
     inside = pkgutil.walk_packages(shallows.__path__, "shallows.")
     return ["shallows", *(module.name for module in inside if module.name != "shallows._core")]
 

@@ -1,8 +1,8 @@
-"""Every command that the documents tell a user to type is run, page by page, each in a folder of its own.
+"""Tests that run every command in the documentation, page by page, each page in a folder of its own.
 
-A comment before a block says so where tests do otherwise, with the reason: `<!-- not run: … -->`, or
-`<!-- run with --OPTION …: … -->` for what they add to its commands that take a scenario. The site shows
-both. `<!-- output -->` before a block says that the commands before it print each of its lines.
+A comment before a block gives exceptions, with the reason: `<!-- not run: … -->`, or
+`<!-- run with --OPTION …: … -->`, which adds options to commands that take a scenario. The site shows both.
+`<!-- output -->` before a block means that the commands before it print each of its lines.
 """
 
 import os
@@ -35,7 +35,7 @@ esac
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Path:
-    """A reader's folder: the experiments of the checkout, and the command line on the path."""
+    """A folder with the repository's experiments, and with the command line on the path."""
     (tmp_path / "bin").mkdir()
     for name, text in {
         "shallows": WRAPPER,
@@ -66,7 +66,7 @@ def test_the_commands_of_a_page_run(page: str, reader: Path) -> None:
 
 
 def run(block: Block, folder: Path) -> str:
-    """Return the output of a block without line breaks, which depend on the width of the terminal."""
+    """Run a block, and return its output without line breaks, which depend on the terminal's width."""
     environment = {
         **os.environ,
         "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}",

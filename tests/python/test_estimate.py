@@ -1,4 +1,4 @@
-"""Tests of what a sweep will cost: estimates from finished points, and from points tried for a moment."""
+"""Tests of the estimated cost of a sweep, from finished points and from short trials of others."""
 
 from multiprocessing import Pipe
 from pathlib import Path
@@ -17,12 +17,12 @@ from shared import SMALL, write_run
 
 
 def point(folder: Path, *, finished: bool = False, **labels: Any) -> Point:
-    """A point whose run has the hash that its folder is called after."""
+    """Return a point whose folder is named after the run's hash."""
     return Point(Source("x.toml", "", labels=labels), folder.name, folder, finished)
 
 
 def finished_point(folder: Path, hops: float, **labels: Any) -> Point:
-    """A finished point whose run took so many packet-hops, a second and a megabyte."""
+    """Return a finished point whose run took `hops` packet-hops, a second and a megabyte."""
     folder.mkdir(parents=True)
     engine = {"packet_hops": hops, "wall_s": 1.0, "peak_rss_mb": 1.0}
     write_run(folder, {"seed": 1}, {"goodput_gbps": 1.0, "engine": engine})
@@ -45,7 +45,7 @@ def test_a_point_costs_what_the_nearest_finished_point_of_its_scheme_cost(tmp_pa
 
 @pytest.fixture
 def partly_known(tmp_path: Path) -> tuple[list[Point], list[Cost | None]]:
-    """A finished point, one whose cost is known, and three of which nothing is known."""
+    """Five points and their costs: one finished, one with an inferred cost, three with unknown costs."""
     points = [point(tmp_path / str(n), finished=n == 0, seed=n) for n in range(5)]
     return points, [Cost(9e9, 99.0, 900.0, "measured"), Cost(100.0, 8.0, 60.0, "inferred"), None, None, None]
 
@@ -74,7 +74,7 @@ def test_a_point_tried_for_a_moment_is_extrapolated_to_its_whole_run(monkeypatch
     seen = {"fraction": 0.25, "wall_s": 1.0, "packet_hops": 100, "middle": 0.15, "middle_mb": 40.0}
 
     class Fake:
-        """A process that has run a quarter of its point."""
+        """Mock of a process that has run a quarter of its point."""
 
         def __init__(self, *_: object) -> None:
             self.pipe, other = Pipe(duplex=False)

@@ -1,4 +1,4 @@
-"""The scenarios in the package: each is listed with a title, and is copied with the files that it names."""
+"""Tests of the scenarios in the package: each has a title, and is copied with the files that it names."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of claims: what they may say, whom a claim is about, and what an experiment's results depend on."""
+"""Tests of files of claims: allowed keys, the runs that a claim selects, and fingerprints of experiments."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from shallows.reproduction.expected import Claim, Drawing, Experiment, Paper, fi
 @pytest.mark.parametrize(
     ("keys", "is_quick"),
     [
-        # A number, a bound and a crossing need a whole run, unless it is said otherwise.
+        # A number, a bound and a crossing need a full run, unless the claim states otherwise.
         ({"kind": "value"}, False),
         ({"kind": "below"}, False),
         ({"kind": "crossing"}, False),
@@ -114,7 +114,7 @@ CLAIM = '[[claim]]\nid = "c"\nexperiment = "x"\nsource = "§1"\nmetric = "flows.
 
 
 def read_text(folder: Path, text: str) -> Paper:
-    """The paper whose file of claims is this."""
+    """Return the paper with this text as its file of claims."""
     (folder / "expected.toml").write_text(text)
     return read(folder)
 
@@ -205,7 +205,7 @@ def test_a_claim_without_a_name_is_called_by_its_number(tmp_path: Path) -> None:
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    """A folder with papers a and b, and a folder without claims."""
+    """A folder with the papers a and b, and a folder c without claims."""
     for name in ("b", "a", "c"):
         (tmp_path / name).mkdir()
     for name in ("a", "b"):
@@ -238,7 +238,7 @@ def test_papers_are_those_of_the_checkout_by_default() -> None:
 
 @pytest.fixture
 def scenario_of_a(tmp_path: Path) -> Path:
-    """A scenario, as far as a fingerprint reads it."""
+    """A scenario file with one key, which is enough for a fingerprint."""
     path = tmp_path / "x.toml"
     path.write_text("a = 1\n")
     return path

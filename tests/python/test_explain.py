@@ -1,4 +1,4 @@
-"""`shallows explain` and `shallows chips`: the screen, the JSON, the page, and what they are told."""
+"""Tests of `shallows explain` and `shallows chips`: terminal output, JSON, page, and options."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ from shared import HOSTILE, SHALLOWS
 from sonic_files import Tables, curve, leaf, written
 
 RTT = 30 * 10**6
-"""30 µs: at 100 Gbit/s a bandwidth-delay product of 375 KB."""
+"""30 µs, which is a bandwidth-delay product of 375 KB at 100 Gbit/s."""
 
 
 def explained(tables: Tables, given: Hints | None = None) -> Explanation:
@@ -75,7 +75,7 @@ def test_zones_say_who_is_marked_and_who_is_dropped() -> None:
         "marked",
         "dropped",
     ]
-    # WRED is off, and of a Tomahawk nobody says what it does then.
+    # WRED is off, and the behaviour of a Tomahawk is then not documented.
     assert list(lossy["zones"]["00 (not capable)"].values())[1:] == [
         "platform decides",
         "platform decides",

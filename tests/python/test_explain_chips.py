@@ -1,4 +1,4 @@
-"""The table of chips: numbers that others count as we do, and what chips make of what they are told."""
+"""Tests of the table of chips: numbers agree with other sources, and settings are rounded for chips."""
 
 from collections import Counter
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Fields that do not fit each other, each found and gone once mended; and references to nothing."""
+"""Tests of inconsistent fields, each reported until it is corrected, and of references to missing objects."""
 
 import json
 from collections.abc import Callable

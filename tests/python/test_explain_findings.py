@@ -1,7 +1,7 @@
-"""Findings: each code has a configuration that has it, and the same one mended, which has not.
+"""Tests of findings: each code has a configuration with the finding, and a corrected one without it.
 
-All start from `leaf()`: a Tomahawk with four ports at 100 Gbit/s, a lossy queue with a step at 208 KB and a
-lossless one with a ramp from 208 to 416 KB.
+All configurations are changes of `leaf()`: a Tomahawk with four ports at 100 Gbit/s, a lossy queue with a
+step at 208 KB, and a lossless queue with a ramp from 208 to 416 KB.
 """
 
 import json
@@ -100,7 +100,7 @@ def unmarked(tables: Tables) -> None:
         ("no-profile", [unmarked], []),
         ("not-ect-dropped", [lossy(*RAMP, wred="true")], [lossless(*RAMP, wred="false")]),
         ("enable-false", [], [lossy("208000", "208000", "100", "true")]),
-        # The same file on a Spectrum, which is known to mark and to drop at the limit alone.
+        # The same file for a Spectrum, which is known to mark, and to drop only at the limit.
         ("enable-false", [], [sku("ACS-MSN2700")]),
         ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "25")]),
         ("pmax-rounded", [lossless(*RAMP, "20")], [lossless(*RAMP, "20"), sku("SN2700")]),
@@ -148,7 +148,7 @@ def test_a_finding_is_there_and_gone_once_mended(
 
 
 def told(*curves: Curve, allotment: Allotment | None = None, rate: int | None = None) -> Switch:
-    """A switch with one queue, as readers of other formats make it."""
+    """Return a switch with one queue and these curves, as a reader of another format builds it."""
     queue = Queue(0, Scheduler("dwrr"), "M", allotment)
     return Switch(
         "eos",

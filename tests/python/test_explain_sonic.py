@@ -1,4 +1,4 @@
-"""SONiC's files: what is read, what is listed, and what is refused with its place."""
+"""Tests of SONiC's files: values that are read, values listed as unread, and errors with their place."""
 
 import json
 from collections.abc import Callable
@@ -115,7 +115,7 @@ def test_what_nobody_wrote_is_a_default_and_no_curve() -> None:
     found = changed(lambda tables: tables["WRED_PROFILE"].update(LOSSY={"ecn": "ecn_green"}))
     marking = found.marking("LOSSY")
     assert marking is not None
-    # Without WRED it is the platform that decides; without thresholds nobody knows where it begins.
+    # Without WRED, the platform decides; without thresholds, the start of the curve is unknown.
     assert marking.curves == (Curve(None, None, Fraction(1), "green", True, None),)
     assert {each.what for each in found.defaults} >= {
         "green_drop_probability of LOSSY",

@@ -1,4 +1,4 @@
-"""Conclusions about a queue follow from all lines about it, within the limits of its buffer."""
+"""Tests that conclusions about a queue consider all lines about it, and the limits of its buffer."""
 
 import json
 from fractions import Fraction
@@ -66,7 +66,7 @@ def test_a_queue_with_an_unread_line_about_marking_is_not_said_to_mark_nothing(
     (unknown,) = [each for each in found.findings if each.code == "not-known"]
     assert unknown.what.startswith("queue 3: whether packets are marked is not known")
     assert (str(unknown.source), unknown.source.text) == ("switch.cfg:4", line)
-    # What is concluded of the other queue does not rest on that line.
+    # That line does not affect conclusions about the other queue.
     (absent,) = [each for each in found.findings if each.code == "no-profile"]
     assert absent.what.startswith(f"nothing is marked in queue {other} ")
     assert {row[0]: row[5] for row in found.tables[0].rows} == {"3": "not known", str(other): "never"}
@@ -223,7 +223,7 @@ def test_a_probability_of_1_is_what_tc_and_the_kernel_make_of_it() -> None:
     certain = explained("tc", f"{command} probability 0.9999999997")
     assert "with up to 100 %" in certain.verdict
     assert "probability-overflow" not in codes(certain)
-    # What the kernel shows is what it holds.
+    # The kernel shows the values that it applies.
     assert red_of(f"{RED} ewma 5 probability 1 Scell_log 13").probability == 1
 
 
@@ -239,7 +239,7 @@ def test_nexus_thresholds_of_the_platform_mark_where_the_file_does_not_say() -> 
 
 
 def far(kmax: str = "100000000") -> Tables:
-    """A curve from 80 KB in a pool of 8 MB, of which alpha 1 gives the only busy queue half."""
+    """Return tables with a curve from 80 KB on; a lone busy queue may use half of the pool of 8 MB."""
     tables = leaf()
     tables["WRED_PROFILE"]["LOSSY"] = curve("80000", kmax, "100")
     tables["BUFFER_POOL"]["egress_lossy_pool"]["size"] = "8000000"

@@ -1,8 +1,8 @@
-"""The worked example of docs/extend.md: its blocks, applied to a copy of the sources, do what the page says.
+"""Tests of the worked example in docs/extend.md: its blocks are applied to a copy of the sources and run.
 
-The copy lies in target/, and what a build made of it is kept, so that only the first time takes long. Whole
-files and differences are taken from the page; `cargo` and `make build` run as it says, but our own crates are
-not optimised.
+The copy is in target/, and its build is kept, so that only the first run takes long. Files and differences
+are taken from the page. `cargo` and `make build` run as on the page, except that our own crates are not
+optimised.
 """
 
 import os
@@ -66,14 +66,14 @@ def test_the_page_makes_a_marker_and_a_congestion_control_that_work(tmp_path: Pa
 
 
 def marked(sweep: Path, scheme: str) -> int:
-    """Packets that the runs of a scheme marked."""
+    """Return the number of packets marked in all runs of a scheme."""
     runs = [sh.Run(folder) for folder in sweep.iterdir() if folder.is_dir()]
     tables = [run.counters for run in runs if run.labels["scheme"] == scheme]
     return int(pl.concat(tables)["marked"].sum())
 
 
 def patched(folder: Path) -> Path:
-    """The sources with the page's blocks applied."""
+    """Return a copy of the sources, with the page's blocks applied."""
     for name in SOURCES:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +103,7 @@ def patched(folder: Path) -> Path:
 
 
 def update(folder: Path, sources: Path) -> None:
-    """Make `folder` equal to `sources`, and touch only what differs: what is built of the rest stays."""
+    """Make `folder` equal to `sources`, but leave equal files and build outputs unchanged."""
     wanted = {path.relative_to(sources) for path in sources.rglob("*") if path.is_file()}
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         if path.relative_to(folder) not in wanted and not path.name.startswith("_core"):
@@ -116,7 +116,7 @@ def update(folder: Path, sources: Path) -> None:
 
 
 def programs(folder: Path) -> dict[str, str]:
-    """`cargo`, `make build` and `shallows` of the copy, as variables of an environment."""
+    """Write programs `cargo`, `make` and `shallows` that use the copy; return the environment to run them."""
     folder.mkdir()
     plain = " ".join(f"--config profile.dev.package.shallows-{name}.opt-level=0" for name in OURS)
     texts = {

@@ -1,4 +1,4 @@
-"""Figures: what they draw is what the tables say, and it can be read in a column, in grey."""
+"""Tests of figures: they show the values of the tables, and are legible in one column and in grey."""
 
 import itertools
 import re
@@ -26,7 +26,7 @@ from shallows.figures.lines import of_labels
 from shallows.series import inputs
 from shared import GALLERY, gallery_points
 
-# A warning of matplotlib tells of a figure that is not what was meant.
+# A warning from matplotlib means that a figure is not as intended.
 pytestmark = pytest.mark.filterwarnings("error")
 
 Folder = pytest.TempPathFactory
@@ -34,33 +34,33 @@ Folder = pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Two schemes, two numbers of servers, two seeds."""
+    """Runs of two schemes, with two numbers of servers and two seeds."""
     keep = {"workload.0.fan_out": [5, 40], "seed": [1, 2]}
     return gallery_points(tmp_path_factory.mktemp("incast"), "incast", ("workload.0.repeats", "3"), keep=keep)
 
 
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Four flows that join one after the other, under two schemes."""
+    """Runs of two schemes, each with four flows that start one after the other."""
     return gallery_points(tmp_path_factory.mktemp("convergence"), "convergence", ("stop.at", "1s"), keep={})
 
 
 @pytest.fixture(scope="module")
 def starving(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Sixty flows under three disciplines."""
+    """Runs of sixty flows with three queue disciplines."""
     return gallery_points(tmp_path_factory.mktemp("starvation"), "starvation", ("stop.at", "1s"), keep={})
 
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Pings of two classes under two markers."""
+    """Runs with pings of two classes and two kinds of markers."""
     traced = ("measure.flow_traces", "[{ workload = 0 }, { workload = 1 }]")
     return gallery_points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
 
 
 @pytest.fixture(scope="module")
 def classed(tmp_path_factory: Folder) -> list[sh.Run]:
-    """Three schemes whose flows are in two classes of service."""
+    """Runs of three schemes, with flows in two classes of service."""
     changes = ("workload.0.class", "{ kind = 'random', weights = [1, 3] }"), ("workload.0.flows", "300")
     port = ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }")
     keep: dict[str, list[Any]] = {"workload.0.load": [0.8], "seed": [1]}
@@ -214,7 +214,7 @@ def test_queues_keep_their_peaks_and_say_their_port(heavy: list[sh.Run]) -> None
 
 
 def highest(plot: Axes) -> float:
-    """The top of all lines and bands."""
+    """Return the highest value of all lines and bands in a panel."""
     bands = [np.asarray(path.vertices)[:, 1] for band in plot.collections for path in band.get_paths()]
     lines = [np.asarray(data(line)[1]) for line in plot.get_lines()]
     return max(float(heights.max()) for heights in [*bands, *lines])
@@ -413,7 +413,7 @@ FIXTURES = {
 
 @pytest.fixture(scope="module")
 def every(request: pytest.FixtureRequest) -> dict[str, Figure]:
-    """Each figure."""
+    """Every figure by name, parametrised by the test."""
     runs = {name: request.getfixturevalue(name) for name in FIXTURES.values()}
     return {name: getattr(figures, name.replace("-", "_"))(runs[FIXTURES[name]]) for name in FIGURES}
 
@@ -444,14 +444,14 @@ def test_every_figure_fits_a_column_without_overlaps(every: dict[str, Figure]) -
 
 
 def _within(box: tuple[float, ...], panel: tuple[float, ...]) -> bool:
-    """Whether a tick's label stands beside its panel: others belong to ticks outside the limits."""
+    """Return whether a tick's label is beside its panel; ticks outside the axis have labels elsewhere."""
     across, down = box[0] + box[2] / 2, box[1] + box[3] / 2
     left, bottom, width, height = panel
     return left - 1 <= across <= left + width + 1 or bottom - 1 <= down <= bottom + height + 1
 
 
 def matplotlib_style() -> Any:
-    """Our style, as `save` applies it."""
+    """Return a context with the style that `save` applies."""
     import matplotlib.pyplot as plt
 
     return plt.style.context(style.STYLE)
@@ -599,7 +599,7 @@ def test_runs_made_one_by_one_are_named_by_what_was_changed(tmp_path: Path) -> N
         sh.run(GALLERY / "load.toml", few | change, out=tmp_path / str(i)) for i, change in enumerate(changes)
     ]
     assert list(curves(figures.fct_cdf(runs).axes[0])) == ["load", "k 200KB"]
-    # One alone needs no name.
+    # A single line needs no name.
     assert figures.fct_cdf(runs[0]).legends == []
 
 

@@ -1,4 +1,4 @@
-"""Figures of what was swept: axes, shades, panels and bars."""
+"""Tests of figures of sweeps: axes, colour scales, panels and bars."""
 
 import itertools
 import json
@@ -22,12 +22,12 @@ from shallows.figures import style
 from shallows.series import inputs
 from shared import seal
 
-# A warning of matplotlib tells of a figure that is not what was meant.
+# A warning from matplotlib means that a figure is not as intended.
 pytestmark = pytest.mark.filterwarnings("error")
 
 
 def relabelled(run: sh.Run, folder: Path, labels: dict[str, Any], factor: float = 1.0) -> sh.Run:
-    """A copy of a run at another place of a sweep, with other times of small flows."""
+    """Copy a run with other labels, and with times of small flows multiplied by `factor`."""
     copy = shutil.copytree(run.path, folder)
     for name, change in (("env.json", {"labels": labels}), ("summary.json", {})):
         document = json.loads((copy / name).read_text()) | change
@@ -46,7 +46,7 @@ Lines = list[tuple[dict[str, Any], float]]
 
 @pytest.fixture
 def make(heavy: list[sh.Run], tmp_path: Path) -> Callable[[Lines], list[sh.Run]]:
-    """Copies of a run at these places, with times of small flows so many times as long."""
+    """A function that copies a run with other labels and other times of small flows."""
 
     def copies(places: Lines) -> list[sh.Run]:
         return [relabelled(heavy[0], tmp_path / str(i), *place) for i, place in enumerate(places)]
@@ -55,7 +55,7 @@ def make(heavy: list[sh.Run], tmp_path: Path) -> Callable[[Lines], list[sh.Run]]
 
 
 def bars(plot: Axes) -> list[tuple[float, float]]:
-    """Lower and upper ends of the bars of a panel."""
+    """Return the lower and upper end of each bar in a panel."""
     segments = [line.get_segments() for box in plot.containers for line in box.lines[2]]  # type: ignore[attr-defined]
     return [(float(each[0][1]), float(each[1][1])) for every in segments for each in every]
 
@@ -120,7 +120,7 @@ def test_an_axis_of_sizes_over_decades_is_logarithmic_with_units(
 
 
 def parts(figure: Figure) -> list[Axes]:
-    """Panels, without a scale of colours."""
+    """Return the panels of a figure without the colour bar."""
     return [plot for plot in figure.axes if plot.get_label() != "<colorbar>"]
 
 
@@ -167,7 +167,7 @@ def test_more_than_eight_schemes_have_panels_of_their_own(
     own = [curves(plot) for plot in figure.axes]
     assert all(len(lines) == 1 for lines in own)
     assert sorted(next(iter(lines)) for lines in own) == sorted(schemes * per_scheme)
-    # The other eight stand behind in grey.
+    # The other eight are drawn in grey behind it.
     assert {len(plot.get_lines()) for plot in figure.axes} == {9}
     titles = [plot.get_title() or plot.get_title(loc="right") for plot in figure.axes]
     assert sorted(filter(None, titles)) == schemes
@@ -241,7 +241,7 @@ def test_more_panels_than_a_page_holds_are_refused(make: Callable[[Lines], list[
 
 
 def nothing_overlaps(figure: Figure) -> None:
-    """Neither names of axes nor panels, and nothing is outside the figure."""
+    """Fail if panels or labels of axes overlap, or if anything is outside the figure."""
     with plt.style.context(style.STYLE):
         figure.draw_without_rendering()
     for one, other in itertools.combinations(figure.axes, 2):

@@ -1,4 +1,4 @@
-"""Findings on claims: numbers as claims write them, tables, documents, and the points that run."""
+"""Tests of findings on claims: notation of numbers, tables, documents, and the points that run."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from shared import SMALL
 
 
 def check(value: float) -> Check:
-    """A check that holds at no place, with this number."""
+    """Return a verdict "holds" without a place, with this measured number."""
     return Check(None, "", value, value, value, "holds")
 
 
@@ -46,7 +46,7 @@ AT_TWO_PLACES = Finding(
     claim(expected=10.0),
     [Check(0.4, "10", 12.0, 11.0, 13.0, "holds"), Check(None, "10", 12.0, 12.0, 12.0, "holds")],
 )
-"""A claim with an interval at one place, and without one at another."""
+"""A claim with an interval at one place, and with no interval at another."""
 
 
 def test_a_finding_is_described_with_its_number_and_the_ends_of_its_interval() -> None:
@@ -83,7 +83,7 @@ def test_a_document_names_the_experiments_of_its_claims_only() -> None:
     ("verdicts", "holding"),
     [
         ([["holds"], ["does not hold"], ["holds"]], 2),
-        # A claim holds where it does so at all places.
+        # A claim holds if it does so at all places.
         ([["holds", "does not hold"], ["holds"]], 1),
     ],
 )

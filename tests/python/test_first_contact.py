@@ -1,4 +1,4 @@
-"""The first commands of a new user: help, suggestions for wrong names, completion, and JSON for scripts."""
+"""Tests of a new user's first commands: help, suggestions for wrong names, completion, and JSON."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Tables at the width of a terminal: every digit and verdict is there, and no line is wider."""
+"""Tests of tables that are fitted into a terminal: nothing is missing, and no line is too wide."""
 
 import io
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ SWITCHES = Path(__file__).parent / "switches"
 
 
 def printed(table: Table, width: int) -> str:
-    """Render a table as a terminal of this width shows it."""
+    """Return a table as a terminal of this width shows it."""
     stream = io.StringIO()
     print_table(table, Console(file=stream, width=width, highlight=False, markup=False, emoji=False))
     return stream.getvalue()
@@ -40,7 +40,7 @@ def check(table: Table, width: int) -> None:
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Table]]:
-    """The tables that commands print from now on, in a folder of their own."""
+    """A list that collects all tables that a test prints; commands run in a folder of their own."""
     found: list[Table] = []
     fit = fitting.blocks
 

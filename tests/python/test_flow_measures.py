@@ -1,6 +1,6 @@
-"""Measures of flows by name: times, rates, fairness, convergence, windows and concurrency.
+"""Tests of metrics of flows by name: times, rates, fairness, convergence, windows and concurrency.
 
-Each run is made up, or so small that its numbers are known.
+Runs are made by hand, or so small that their numbers are known.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ SIZES = fake_run(
         workload=[0, 0, 1, 1, 0, 0],
     )
 )
-"""Flows at the edges of the bins, 100 KB and 10 MB, one that is not complete, and one without an end."""
+"""Sizes of flows at the edges of bins (100 KB and 10 MB), of an unfinished flow and an unbounded one."""
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ WARM_UP = fake_run(
         longest_arrival_gap_us=[900.0, 30.0, 40.0],
     )
 )
-"""A flow before the warm-up, which has 900 µs of everything, and two after it."""
+"""A flow before the warm-up in which every value is 900 µs, and two flows after it."""
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_convergence_of_a_class_without_a_trace_is_refused() -> None:
 
 
 def two_steady_flows(*per_5ms: float) -> sh.Run:
-    """Two flows that are acknowledged so much in each 5 ms."""
+    """Return a run of flows that are acknowledged these numbers of bytes in each 5 ms."""
     acked = [(5e3 * n, flow, each * n) for flow, each in enumerate(per_5ms) for n in range(3)]
     return fake_run(flows=flow_table(arrival_us=[0.0, 0.0]), flow_traces=flow_trace("acked_bytes", *acked))
 

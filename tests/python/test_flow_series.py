@@ -1,4 +1,4 @@
-"""Acknowledged bytes and congestion windows of flows over time."""
+"""Tests of acknowledged bytes and congestion windows of flows over time."""
 
 import polars as pl
 import pytest
@@ -11,7 +11,7 @@ TWO_FLOWS = fake_run(
     100.0,
     flows=flow_table(size_bytes=[900, 900], arrival_us=[5.0, 6.0], fct_sender_us=[20.0, None]),
 )
-"""Two flows, the first of which ended for its sender at 25 µs."""
+"""Two flows; the sender of the first one received its last acknowledgement at 25 µs."""
 ACKED = flow_trace("acked_bytes", (10.0, 0, 300.0), (10.0, 1, 400.0))
 
 

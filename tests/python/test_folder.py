@@ -1,4 +1,4 @@
-"""Run folders: files that are replaced, restored or kept, and errors where nothing can be written."""
+"""Tests of run folders: files that are replaced, restored or kept, and errors if writing fails."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from shallows.runs.source import Source
 from shared import SHALLOWS, Shell
 
 NO_PROCESS = 2**31 - 1
-"""No process has the highest number that fits into 31 bits."""
+"""A process number that no process has: the largest 31-bit number."""
 
 
 def test_a_commit_never_replaces_what_is_no_run(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_name_like_that_of_a_run_makes_nobodys_files_ours(tmp_path: Path) -> N
     assert (final / "thesis.txt").exists()
     with pytest.raises(ShallowsError, match="is not a run of Shallows"):
         folder.refuse_existing(final, "0123456789abcdef", force=True)
-    # What is left of a run, or nothing at all, may be replaced.
+    # Remains of a run, or an empty folder, may be replaced.
     for name in ("thesis.txt", "summary.json"):
         (final / name).rename(final / "summary.json")
         folder.refuse_existing(final, "0123456789abcdef")
@@ -86,7 +86,7 @@ def test_a_report_that_cannot_be_written_still_prints_its_tables(
     shell: Shell, scenario: Path, tmp_path: Path
 ) -> None:
     shell("run", scenario, "--out", "here")
-    # A folder where the page should be: not even root can replace it with a file.
+    # A folder in place of the page: even root cannot replace it with a file.
     (tmp_path / "here" / "report.html").unlink()
     (tmp_path / "here" / "report.html").mkdir()
     done = shell("report", "here")

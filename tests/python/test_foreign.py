@@ -1,4 +1,4 @@
-"""Other simulators' files: read into scenarios, refused with their line, and written back."""
+"""Tests of other simulators' files: they are imported, rejected with the line, and exported."""
 
 import json
 import shutil
@@ -22,10 +22,10 @@ from shallows.runs.source import Source
 from shared import Shell
 
 FILES = ROOT / "experiments" / "foreign"
-"""Made by hand, in the formats of others."""
+"""Folder of hand-made files in the formats of other simulators."""
 
 EXPECTED = Path(__file__).parent / "foreign"
-"""Imported scenarios, and files in the shapes of HPCC's descendants and of htsim_uec with theirs."""
+"""Folder of expected scenarios, and of files as derived simulators of HPCC and htsim_uec have them."""
 
 UNMODELLED = Ignored(unmodelled=True)
 
@@ -604,7 +604,7 @@ def test_a_scenario_of_ours_goes_to_hpcc(scenario: Path, shell: Shell, tmp_path:
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[str, str]:
-    """A topology file, whose switches are a tree with further links, and a flow file."""
+    """Draw a topology file, in which a tree of switches has additional links, and a flow file."""
     count = draw(st.integers(1, 4))
     hosts = draw(st.integers(2, 6))
     ids = draw(st.permutations(range(count + hosts)))

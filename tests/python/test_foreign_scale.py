@@ -1,4 +1,4 @@
-"""Long lists of other simulators' flows: memory and time grow with their lines, and slowly."""
+"""Tests of long lists of flows from other simulators: memory and time grow linearly and slowly."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ FILES = ROOT / "experiments" / "foreign"
 
 
 def _memory_of_a_flow(make: Callable[[int], Imported]) -> float:
-    """Bytes of Python's that an import of four times as many flows takes more at its peak, for each flow."""
+    """Return the memory in bytes that each further flow adds to the peak of an import."""
     peaks = []
     for count in (5_000, 20_000):
         tracemalloc.start()
@@ -94,14 +94,14 @@ def test_a_trigger_of_htsim_takes_the_bytes_of_its_numbers_while_it_is_imported(
 
 
 def written(path: Path, lines: Iterable[str]) -> Path:
-    """A file of these lines."""
+    """Write lines into a file, and return its path."""
     with path.open("w") as file:
         file.writelines(lines)
     return path
 
 
 def by_hpcc(folder: Path) -> Callable[[], Imported]:
-    """Import HPCC's flows."""
+    """Return a function that imports many flows of HPCC."""
     hpcc = Path(shutil.copytree(FILES / "hpcc", folder / "mix"))
     flows = (f"0 3 3 {1000 + n % 60_000} {n + 1} {2 + n / 10**6:.9f}\n" for n in range(FLOWS))
     written(hpcc / "flow.txt", [f"{FLOWS}\n", *flows])
@@ -109,14 +109,14 @@ def by_hpcc(folder: Path) -> Callable[[], Imported]:
 
 
 def by_htsim(folder: Path) -> Callable[[], Imported]:
-    """Import htsim's connections."""
+    """Return a function that imports many connections of htsim."""
     lines = (f"0->{1 + n % 3} id {n + 1} start {1_000 * n} size {n + 1}\n" for n in range(FLOWS))
     path = written(folder / "many.cm", [f"Nodes 4\nConnections {FLOWS}\n", *lines])
     return lambda: import_htsim(path, None)
 
 
 def by_htsim_with_triggers(folder: Path) -> Callable[[], Imported]:
-    """Import htsim's connections, of which every other one starts when the one before it is acknowledged."""
+    """Return a function that imports connections of htsim, half of which wait for a trigger."""
     lines = (
         f"0->1 id {n + 1} start {1_000 * n} size 9 send_done_trigger {n // 2 + 1}\n"
         f"0->2 id {n + 2} trigger {n // 2 + 1} size 9\ntrigger id {n // 2 + 1} oneshot\n"

@@ -1,4 +1,4 @@
-"""Lines of other simulators' flows that are read together say what they say word by word."""
+"""Tests that lines of other simulators' flows are read equally in blocks and word by word."""
 
 from collections.abc import Callable
 from dataclasses import astuple
@@ -62,7 +62,7 @@ def read_matrix(path: Path) -> object:
 
 
 def read(text: str, reader: Callable[[Path], object], fewest: int, block: int = 1 << 16) -> object:
-    """Return the output of a reader that reads so many lines of a block together, or its error."""
+    """Return the result or error of a reader that reads at least `fewest` lines of a block together."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("shallows.foreign.shapes.FEWEST", fewest)
         patch.setattr("shallows.bounded.BLOCK", block)

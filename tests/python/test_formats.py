@@ -1,4 +1,4 @@
-"""Run folders of an earlier format are read with the keys of this one."""
+"""Tests that run folders of an earlier format are read with the keys of the current one."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_a_run_of_a_format_that_is_not_read_names_the_version_that_wrote_it(
 
 
 def _write_as_format_3(folder: Path) -> None:
-    """Give the documents of a run the keys of format 3, and its number."""
+    """Replace the keys and the format number of a run's documents by those of format 3."""
 
     def old_keys(document: dict[str, Any], renamed: dict[str, str]) -> None:
         for path, new in renamed.items():

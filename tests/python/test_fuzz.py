@@ -1,7 +1,7 @@
-"""Whatever is in a file of others, in claims or in an option: it is read, or refused in a few words.
+"""Tests of damaged vendors' files, claims and options: each is read, or rejected with a short message.
 
-A few seconds of damaged inputs, the same each time. `SHALLOWS_FUZZ=100000 pytest tests/python/test_fuzz.py`
-draws so many of each kind, others each time.
+By default, the same inputs are drawn in each run, for a few seconds.
+`SHALLOWS_FUZZ=100000 pytest tests/python/test_fuzz.py` draws 100,000 different inputs of each kind.
 """
 
 import json
@@ -43,15 +43,15 @@ fuzz = settings(
 )
 
 vendors_fuzz = settings(fuzz, max_examples=LONG or 200)
-"""For each vendor."""
+"""Settings of tests that run for each vendor's format."""
 
 names_fuzz = settings(fuzz, max_examples=LONG or 60)
-"""For each vendor, too; each is written for two."""
+"""Settings of tests of names that run for each vendor's format and write each input in two formats."""
 
 FILES = ROOT / "experiments" / "foreign"
 
 MOST = 4_000
-"""Characters of a message: all that is allowed may be many."""
+"""Maximum number of characters of a message, which may list all allowed values."""
 
 WORDS = """
 0 -1 1 2 7 -0 +1 1.5 . - 1e999999 1e-999999 1E40 1e41 1e308 nan inf -inf NaN Infinity 1_000 ٣ ² 0x10 1e e1
@@ -73,7 +73,7 @@ damages = st.lists(st.tuples(places, st.integers(0, 5), tokens), min_size=1, max
 
 
 def damaged(text: str, damage: Damage) -> str:
-    """A text in which words are replaced, added and removed, and lines removed, doubled and cut."""
+    """Return a text with words replaced, added and removed, and with lines removed, doubled and cut."""
     for place, how, token in damage:
         if how < 3:
             words = text.split(" ") if how == 2 else text.replace("\n", " \n ").split(" ")
@@ -174,7 +174,7 @@ def test_damage_that_once_ended_in_an_error_of_python_is_read_or_refused(
 
 
 def read_and_write(format_: str, text: str) -> None:
-    """Everything that can be read can be written, or is named as inexpressible in the format."""
+    """Read a configuration, write it in its own and in another format, and explain it."""
     switch = reader(format_).read(text, "switch")
     writers.write(format_, None, switch)
     other = writers.FORMATS[len(text) % len(writers.FORMATS)]
@@ -210,7 +210,7 @@ def test_no_name_of_a_file_becomes_a_word_of_its_own_in_what_is_written(
 
 @cache
 def claims(paper: str) -> str:
-    """The first experiment and some claims of a paper: all of them take long to read."""
+    """Return the first experiment and some claims of a paper; reading all claims would take too long."""
     return (ROOT / "experiments" / paper / FILE).read_text(encoding="utf-8")[:4_000].rpartition("\n[[")[0]
 
 
@@ -228,7 +228,7 @@ EXTREME = [
 
 @cache
 def keys() -> list[str]:
-    """Every key of a scenario, with every default spelled out."""
+    """Return every key of a resolved scenario, which includes all defaults."""
     return sorted(_keys(json.loads(Source("small.toml", SMALL).parse(ROOT).resolved()), ""))
 
 

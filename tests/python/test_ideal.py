@@ -1,4 +1,4 @@
-"""The bound that no scheme attains: hand-worked schedules, and that a flow alone meets it."""
+"""Tests of ideal completion times: schedules computed by hand, and flows without competing traffic."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def test_coarse_steps_change_little() -> None:
     flows = Fluid(arrivals, random.uniform(1, 2, 300), links, np.full(10, 12.0))
     fine, coarse = schedule(flows), schedule(flows, step_s=0.001)
     assert coarse.mean() == pytest.approx(fine.mean(), rel=0.02)
-    # Nobody is faster than alone.
+    # No flow is faster than without other traffic.
     assert (fine >= flows.bits / 12.0 - 1e-9).all()
 
 
@@ -106,7 +106,7 @@ def test_what_a_link_has_left_goes_to_flows_that_no_other_link_limits() -> None:
 def run_of(
     topology: dict[str, Any], *flows: tuple[float, int, int], size: int, ideal_us: list[float]
 ) -> sh.Run:
-    """A run in this topology of flows with a time of arrival, a source and a destination."""
+    """Return a run with this topology and these flows, each given by arrival, source and destination."""
     times, sources, destinations = map(list, zip(*flows, strict=True))
     return fake_run(
         scenario={"tcp": TCP, "topology": TOPOLOGY | {"links": []} | topology},
@@ -121,7 +121,7 @@ def run_of(
 
 
 def leaf_spine(leaves: int) -> dict[str, Any]:
-    """Leaves with two hosts each, and two uplinks of 2.5 Gb/s: 12,800 bits take 2.56 µs over both."""
+    """Return leaves with two hosts and two uplinks of 2.5 Gb/s: both send 12,800 bits in 2.56 µs."""
     rates = {"rate": "10Gbps", "uplink_rate": "2.5Gbps"}
     return {"kind": "leaf-spine", "leaves": leaves, "spines": 2, "hosts_per_leaf": 2} | rates
 

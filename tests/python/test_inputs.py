@@ -1,4 +1,4 @@
-"""Labels of runs, by which figures tell them apart."""
+"""Tests of the labels of runs, by which figures distinguish them."""
 
 from typing import Any
 

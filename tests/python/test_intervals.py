@@ -1,4 +1,4 @@
-"""Confidence intervals and percentiles, against limits worked out from tables of Student's t."""
+"""Tests of confidence intervals and percentiles, against limits from tables of Student's t."""
 
 import math
 from typing import Any
@@ -16,7 +16,7 @@ T_90_OF_3 = 2.919986
 
 
 def groups_with_means(*means: float) -> list[Any]:
-    """Groups of two observations with these means."""
+    """Return groups of two observations each with these means."""
     return [np.array([mean - 0.5, mean + 0.5]) for mean in means]
 
 

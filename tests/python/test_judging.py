@@ -1,4 +1,4 @@
-"""Claims of a paper judged by runs: tolerances, orderings, crossings, averages and changes."""
+"""Tests of verdicts on claims: tolerances, orderings, crossings, averages and changes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -226,7 +226,7 @@ def test_a_reduced_run_without_a_place_of_a_claim_is_refused() -> None:
 
 
 def crossing(*seeds: list[float], steps: int = 0) -> Check:
-    """The check that a level of 1 is crossed at a load of 0.4; each seed has values at 0.2, 0.4 and 0.6."""
+    """Return the verdict on a claim that level 1 is crossed at load 0.4, given values at 0.2, 0.4 and 0.6."""
     by_load: dict[Any, Sequence[float]] = {
         load: [values[place] for values in seeds] for place, load in enumerate((0.2, 0.4, 0.6))
     }

@@ -1,4 +1,4 @@
-"""Licences that are passed on: those of the engine's crates and of the charts' packages."""
+"""Tests of the licences that are distributed: those of the engine's crates and of the charts' packages."""
 
 import hashlib
 import json

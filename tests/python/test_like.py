@@ -1,4 +1,4 @@
-"""Experiments that are like another: the values and claims that they take over."""
+"""Tests of variants of experiments, and of the values and claims that they inherit."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Links of pages lead to their folders, whatever these are called."""
+"""Tests that links in pages lead to their folders, even with special characters in names."""
 
 import http.client
 from html.parser import HTMLParser
@@ -14,11 +14,11 @@ from shallows import reports
 from shallows.errors import ShallowsError
 
 NAMED = ["exp#2", "a?b", "a%b", "a%23b", "two words", "a:b", "&amp;", "é", 'a"b']
-"""Folders whose names hold what parts an address, and what HTML escapes."""
+"""Folder names with characters that are special in addresses or in HTML."""
 
 
 class Links(HTMLParser):
-    """Return the links of a page."""
+    """Targets of the links in a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the target of a link to another page."""
+        """Record the target of a link to another page."""
         if tag == "a" and (target := dict(attrs).get("href")) and not target.startswith("#"):
             self.found.append(target)
 

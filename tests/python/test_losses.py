@@ -1,4 +1,4 @@
-"""Losses of hosts' own NICs are never shown as those of the network."""
+"""Tests that losses in NICs are never shown as losses in switches."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ set = { "host.nic.backpressure" = "off" }
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, sh.Run]:
-    """By what it does: a run whose NIC loses, one whose switch does, one with both."""
+    """Three runs by the place of their losses: in a NIC, in a switch, and in both."""
     folder = tmp_path_factory.mktemp("places")
     (folder / "one.toml").write_text(SCENARIO)
     (folder / "both.toml").write_text(SCENARIO + TWO)

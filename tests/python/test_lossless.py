@@ -1,4 +1,4 @@
-"""Lossless classes, read through Python."""
+"""Tests of lossless classes in results."""
 
 from pathlib import Path
 

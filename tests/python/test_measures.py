@@ -1,4 +1,4 @@
-"""Numbers of runs by name, each on a run whose numbers are known."""
+"""Tests of metrics by name, each for a run with known numbers."""
 
 import math
 from pathlib import Path
@@ -241,7 +241,7 @@ TRACES: dict[str, list[Any]] = {
 
 
 def by_hand() -> sh.Run:
-    """A run that never was."""
+    """A run made by hand."""
     tables = {"flows": pl.DataFrame(FLOWS), "flow_traces": pl.DataFrame(TRACES)}
     return fake_run(10_000.0, **tables)
 

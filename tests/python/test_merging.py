@@ -1,4 +1,4 @@
-"""Tests of merging shards: which copies of a point are gathered, and which are the same results."""
+"""Tests of merging shards: the choice of a copy of each point, and the comparison of results."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from shared import seal, write_run
 
 
 def run_folder(folder: Path, text: str = "", **engine: float) -> Path:
-    """A finished run's folder, with a table if it has text."""
+    """Write the folder of a finished run; with `text`, also a table with this content."""
     folder.mkdir(parents=True)
     if text:
         (folder / "flows.parquet").write_text(text)
@@ -21,7 +21,7 @@ def run_folder(folder: Path, text: str = "", **engine: float) -> Path:
 
 
 def point(folder: Path) -> Point:
-    """An unfinished point whose run has the hash that its folder is called after."""
+    """Return an unfinished point whose folder is named after the run's hash."""
     return Point(Source("x.toml", "", labels={"seed": folder.name}), folder.name, folder, is_finished=False)
 
 
@@ -70,7 +70,7 @@ def test_a_point_is_gathered_from_the_folder_that_has_its_whole_run(tmp_path: Pa
     here.mkdir()
     points = [point(here / name) for name in ("a", "b", "c")]
     run_folder(there / "a", "from the part")
-    # At the place of b is a run of something else.
+    # The folder of b holds a different run.
     run_folder(there / "other").rename(there / "b")
     own = run_folder(here / "c", "mine")
     written = own.stat().st_ino
@@ -78,7 +78,7 @@ def test_a_point_is_gathered_from_the_folder_that_has_its_whole_run(tmp_path: Pa
     missing, problems = gather(points, [there], here)
     assert (missing, problems) == ([points[1]], [])
     assert (here / "a/flows.parquet").read_text() == "from the part"
-    # What is here already is not written again.
+    # Existing copies are not written again.
     assert own.stat().st_ino == written
 
 

@@ -1,4 +1,4 @@
-"""Metrics are checked by the scenario before anything runs, and have the scenario's numbers of workloads."""
+"""Tests that names of metrics are checked against the scenario before a run, with its workload numbers."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ arrivals = { kind = "poisson", mean = "100us" }
 
 @pytest.fixture
 def beside_datagrams(tmp_path: Path) -> Path:
-    """A scenario whose queries are its second workload, beside datagrams, with four bins of sizes."""
+    """A scenario with datagrams, then a workload with queries, and with four size bins."""
     path = tmp_path / "beside.toml"
     path.write_text(BESIDE_DATAGRAMS, encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Tables of ports, markers and pings, read through Python."""
+"""Tests of the tables of ports, markers and pings in Python."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The list at the end of a test run: one line per reason."""
+"""Tests of the list at the end of a test run: one line for each reason."""
 
 from not_run import lines, needs
 

@@ -1,4 +1,4 @@
-"""The tutorials run as they stand, with what `make build` installs, and show what they say."""
+"""Tests that the tutorials run with the packages that `make build` installs, and print what they state."""
 
 import os
 import re
@@ -22,7 +22,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 
 def not_built() -> list[str]:
-    """Modules that are here, but not where only `make build` has been."""
+    """Return the modules that are installed here, but not by `make build`."""
     files = re.search(r"^INSTALLED := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert files
     texts = [(ROOT / name).read_text(encoding="utf-8") for name in files[1].split()]
@@ -35,7 +35,7 @@ def not_built() -> list[str]:
 
 
 def output(name: str, folder: Path) -> str:
-    """Return the output of a notebook that runs as a script."""
+    """Run a notebook as a script, and return its output."""
     refused = not_built()
     assert "hypothesis" in refused
     done = subprocess.run(
@@ -56,7 +56,7 @@ def test_the_first_questions_are_answered(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "first-questions"
     low, never = (sh.Run(folder / name) for name in ("low", "never"))
     slowest = {run: run.summary["fct_us"]["all"]["max"] for run in (low, never)}
-    # What the text says: without marks answers are lost, and the slowest waits for a timeout.
+    # As the text states: without marks, answers are lost, and the slowest one waits for a timeout.
     assert slowest[never] > 2 * slowest[low]
     assert f"{slowest[never]:.0f} µs without marks, {slowest[never] / slowest[low]:.1f} times" in said
     lost = {run: run.summary["packets"]["dropped_in_switches"] for run in (low, never)}

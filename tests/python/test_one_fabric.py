@@ -1,4 +1,4 @@
-"""The experiment on one fabric: its scenarios are those that its rules give, and threads change nothing."""
+"""Tests of the experiment on one fabric: scenarios equal those from the rules, for any number of threads."""
 
 import importlib.util
 import itertools
@@ -21,7 +21,7 @@ SCENARIOS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "expec
 
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
-    """The script that writes the scenarios."""
+    """The script `make.py`, as a module."""
     spec = importlib.util.spec_from_file_location("one_fabric_make", FOLDER / "make.py")
     assert spec
     assert spec.loader
@@ -47,7 +47,7 @@ def test_mean_sizes_are_those_of_the_files(make: ModuleType) -> None:
 
 
 def schemes(path: Path) -> list[str]:
-    """Names of the schemes of a scenario."""
+    """Return the names of a scenario's schemes."""
     return [each["name"] for each in parse_toml(path.read_text(encoding="utf-8"))["sweep"]["scheme"]]
 
 
@@ -67,7 +67,7 @@ def test_bcc_is_set_by_its_formula_for_each_round_trip_time_and_buffer(path: Pat
 
 
 def bytes_of(path: Path, scheme: str, folder: Path, threads: int) -> dict[str, bytes]:
-    """Results of a short run of a scheme."""
+    """Run a scheme briefly, and return the contents of its result files."""
     short = {"workload.*.flows": 60, "measure.warm_up": "0us"}
     if "partition-aggregate" in path.read_text(encoding="utf-8"):
         short = {f"workload.{place}.flows": 60 for place in range(4)} | {"measure.warm_up": "0us"}

@@ -1,4 +1,4 @@
-"""Nearest-rank percentiles."""
+"""Tests of percentiles by nearest rank."""
 
 import numpy as np
 import pytest

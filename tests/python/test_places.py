@@ -1,4 +1,4 @@
-"""Axes and places of a sweep as `--by` and `--baseline` name them."""
+"""Tests of the names of axes and swept values that `--by` and `--baseline` accept."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from shallows.comparison import places
 
 
 def runs(*labels: dict[str, Any]) -> list[sh.Run]:
-    """Runs with these labels."""
+    """Return runs with these labels."""
     return [fake_run(labels=each) for each in labels]
 
 

@@ -1,4 +1,4 @@
-"""Output of a plan, before anything runs."""
+"""Tests of the output of `shallows plan`."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
     assert [point["labels"]["scheme"] for point in planned["points"]] == ["dctcp"] * 4 + ["reno"] * 4
     assert [point["estimate"] for point in planned["points"][:4]] == ["sampled"] * 2 + ["inferred", "sampled"]
     assert not (tmp_path / "out").exists()
-    # Points that end within their half second are estimated by what they are.
+    # Points that end within the half second of their trial have their actual cost as the estimate.
     shell("sweep", sweep, "--shard", "1/8", "--out", "out")
     (summary,) = (tmp_path / "out").glob("*/summary.json")
     hops = json.loads(summary.read_text())["engine"]["packet_hops"]
@@ -79,7 +79,7 @@ def test_a_run_of_one_scheme_has_its_keys_and_its_name(shell: Shell, sweep: Path
     run = sh.Run(tmp_path / "reno")
     assert run.summary["marking_curves"] == []
     assert run.labels == {"scheme": "reno"}
-    # It is the very run that the sweep has with the same values.
+    # It is the same run as that of the sweep with the same values.
     point = next(p for p in plan(Source.read(sweep), None)[1] if p.source.labels["scheme"] == "reno")
     same = [
         f"{key}={value}"
@@ -114,7 +114,7 @@ INFERRED = Cost(1e6, 10.0, 100.0, "inferred")
 
 
 def points(many: Path, finished: int = 0) -> list[Point]:
-    """Eighteen points of one scheme, the first of them finished."""
+    """Return eighteen points of one scheme, the first `finished` of which have finished."""
     _, found = plan(Source.read(many), None)
     for point in found[:finished]:
         point.is_finished = True
@@ -131,7 +131,7 @@ def test_a_scenario_without_a_sweep_is_one_run(shell: Shell, scenario: Path, tmp
     shell("run", scenario)
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name == point["folder"]
-    # It ends within its half second: what it will cost is what it has cost.
+    # It ends within its half second, so its actual cost is the estimate.
     hops = sh.Run(folder).summary["engine"]["packet_hops"]
     assert point["packet_hops"] == hops
     said = shell("plan", scenario, "--set", "workload.0.flows=30").stdout
@@ -173,7 +173,7 @@ def test_time_and_memory_add_up(many: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert needs.memory_mb == 114 + 115 + 116 + 117
     # More jobs than cores take more memory, not less time.
     assert estimate.add_up(points(many), costs, 16).wall_s == 9.0
-    # Nothing is shorter than its longest point.
+    # The sweep takes at least as long as its longest point.
     costs[17] = Cost(1e6, 60.0, 100.0, "sampled")
     assert estimate.add_up(points(many), costs, 4).wall_s == 60.0
 
@@ -244,7 +244,7 @@ def test_a_limit_of_address_space_bounds_the_free_memory() -> None:
 
 
 ENDLESS_SAMPLES = {"measure.sample_queues": "1ns", "stop.at": "10000s"}
-"""10^13 samples of a port, each of which takes 32 bytes: 320 TB."""
+"""Settings that record 10^13 samples of a port: at 32 bytes each, 320 TB."""
 
 
 def test_plan_and_run_refuse_what_cannot_fit_in_the_same_words(scenario: Path, shell: Shell) -> None:
@@ -295,7 +295,7 @@ def test_points_are_tried_as_many_at_a_time_as_the_sweep_runs(
     alive, given = [0], []
 
     class Fake:
-        """A process that has been half of its way once it is looked at."""
+        """Mock of a process that has run half of its point when it is first read."""
 
         def __init__(self) -> None:
             alive[0] += 1

@@ -1,4 +1,4 @@
-"""Tests of the points of a sweep: the `[sweep]` table, shards, the index, and which points are finished."""
+"""Tests of the points of a sweep: the `[sweep]` table, shards, the index, and finished points."""
 
 import json
 from pathlib import Path
@@ -19,12 +19,12 @@ SCHEME = '[[sweep.scheme]]\nname = "{}"\nset = {{ "tcp.initial_window" = {} }}\n
 
 
 def planned(table: str, *overrides: tuple[str, str]) -> list[Point]:
-    """The points of a small sweep with this table."""
+    """Return the points of a small scenario with this `[sweep]` table."""
     return plan(Source("x.toml", SMALL + table, overrides), Path("out"))[1]
 
 
 def places(table: str) -> list[tuple[Any, ...]]:
-    """The values of each point on the axes of a sweep with this table."""
+    """Return each point's values on the axes of this `[sweep]` table."""
     return [tuple(point.source.labels.values()) for point in planned(table)]
 
 
@@ -58,7 +58,7 @@ def test_points_of_schemes_and_axes_are_ordered_scheme_first_and_last_axis_faste
 def test_a_point_is_unfinished_in_a_folder_of_its_sweep() -> None:
     [alone] = planned("[sweep]\n" + SCHEME.format("a", 5))
     assert (alone.is_finished, alone.folder.parent) == (False, Path("out"))
-    # By default, the folder is called after the scenario.
+    # By default, the folder is named after the scenario.
     assert plan(Source("x.toml", SMALL + AXIS), None)[0] == Path("runs/small")
 
 
@@ -142,7 +142,7 @@ def test_a_condition_may_select_a_scheme() -> None:
 
 
 LINES = SMALL.count("\n")
-"""The table begins behind the scenario; its axes are on its second line."""
+"""Number of lines before the `[sweep]` table; the axes are on the second line of the table."""
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ LINES = SMALL.count("\n")
             '[sweep]\naxes = { pace = [1] }\n[sweep.together.pace]\n"tcp.window" = [5]\n',
             f"x.toml:{LINES + 4}: sweep.together.pace, tcp.window = 5: ",
         ),
-        # A key that is not quoted has no line of its own.
+        # An unquoted key has no line of its own.
         ("[sweep]\naxes = { sed = [3] }\n", "x.toml: sweep.axes, sed = 3: "),
     ],
 )
@@ -168,7 +168,7 @@ def test_an_error_of_the_engine_names_the_line_that_sets_the_key(table: str, pla
 
 
 def finished(folder: Path, **labels: Any) -> Point:
-    """A point that has finished since it was planned."""
+    """Return a point that has finished since it was planned."""
     point = Point(Source("x.toml", "", labels=labels), folder.name, folder, is_finished=False)
     folder.mkdir(parents=True)
     write_run(folder, {"seed": 1}, {"goodput_gbps": 1.0, "engine": {"events": 5, "wall_s": 1.0}})

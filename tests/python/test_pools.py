@@ -1,4 +1,4 @@
-"""Traces of a pool that its ports share."""
+"""Tests of the traces of shared pools."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -100,7 +100,7 @@ def test_a_pool_has_no_queues(tmp_path: Path) -> None:
 
 
 def recorded(ports: list[str], buffer: dict[str, Any], *every: str) -> pools.Recorded:
-    """A run with counters of these ports, this buffer, and traces at these intervals."""
+    """Return a run with these ports and this buffer, traced at these intervals."""
     scenario = {"switch": {"buffer": buffer}, "measure": {"traces": [{"every": each} for each in every]}}
     counters = pl.DataFrame({"port": ports})
     return fake_run(scenario=scenario, counters=counters)

@@ -1,4 +1,4 @@
-"""Measures of ports and buffers by name: rates, retransmitted bytes, backlogs and thresholds."""
+"""Tests of metrics of ports and buffers by name: rates, retransmitted bytes, backlogs and thresholds."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def test_retransmitted_bytes_are_those_beyond_the_data_with_their_headers() -> N
 
 
 def with_backlog(end_us: float, *rows: tuple[float, float]) -> sh.Run:
-    """A run whose port to host `a` has these backlogs: times in µs and bytes."""
+    """Return a run with these backlogs of the port to host `a`, as pairs of time in µs and bytes."""
     queues = pl.DataFrame(
         [(time, "port", "s->a", size) for time, size in rows],
         schema=["time_us", "kind", "name", "bytes"],
@@ -65,7 +65,7 @@ def test_a_backlog_can_be_that_after_a_time_in_milliseconds() -> None:
 
 
 WEIGHED = with_backlog(10.0, (0.0, 0.0), (4.0, 3_000.0), (6.0, 1_000.0))
-"""3,000 bytes for 2 µs and 1,000 for 4, of 10 µs."""
+"""Run of 10 µs with a backlog of 3,000 bytes for 2 µs, and of 1,000 bytes for 4 µs."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A run that measured nothing says so: in the terminal, its report, its JSON, its exit code and Python."""
+"""Tests of a run that measured nothing: this is shown in the terminal, report, JSON, exit code and Python."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ UNFINISHED = (
 
 @pytest.fixture
 def big(tmp_path: Path) -> Path:
-    """A scenario whose only flow does not end."""
+    """A scenario file with one flow, which is unfinished at the end."""
     path = tmp_path / "big.toml"
     path.write_text(BIG)
     return path

@@ -1,4 +1,4 @@
-"""The files around the package: workflows, hooks, containers and templates name what exists."""
+"""Tests of the repository's workflows, hooks, containers and templates: what they refer to exists."""
 
 import json
 import re
@@ -36,13 +36,13 @@ WORKSPACE: dict[str, Any] = tomllib.loads((ROOT / "Cargo.toml").read_text(encodi
 
 
 def targets() -> set[str]:
-    """Targets of the Makefile that a person names."""
+    """Return the phony targets of the Makefile."""
     (listed,) = re.findall(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
     return set(listed.split())
 
 
 def steps(name: str) -> Iterator[dict[str, Any]]:
-    """All steps of a workflow."""
+    """Yield all steps of a workflow."""
     document = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text(encoding="utf-8"))
     for job in document["jobs"].values():
         yield from job["steps"]

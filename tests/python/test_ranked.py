@@ -1,4 +1,4 @@
-"""Tests of many places of a sweep on its page."""
+"""Tests of rankings in the page of a sweep with many combinations of values."""
 
 from shallows.comparison.comparison import Comparison
 from shallows.comparison.ranking import Ranking, Standing
@@ -7,7 +7,7 @@ from shallows.reports.chart import Chart
 
 
 def standing(place: str, time: float, loss: float) -> Standing:
-    """A place that no other beats, with its mean completion time in µs and its loss."""
+    """Return a Pareto-optimal standing with this mean completion time in µs and this loss."""
     values: dict[str, float | None] = {"fct_us.all.mean": time, "loss_rate_in_switches": loss}
     return Standing(place, values, 0.0, 0.0, 0.0, "worse", "", "Pareto-optimal", [], [])
 

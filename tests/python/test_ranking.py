@@ -1,4 +1,4 @@
-"""The order of many places, which of them another beats, and by which metrics."""
+"""Tests of rankings: the order of values, dominated values, and the choice of metrics."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,18 +22,18 @@ A, B = Metric("a.mean"), Metric("b.mean")
 
 
 def alike(seeds: int = 5, **values: float) -> dict[int, Sample]:
-    """A place whose runs are all alike: ten flows of these values in each series."""
+    """Return equal samples for all seeds: ten flows with these values in each series."""
     series: dict[str, Any] = {name: [value] * 10 for name, value in values.items()}
     return {seed: sample(**series) for seed in range(seeds)}
 
 
 def standings(at: dict[str, dict[int, Sample]], metrics: Sequence[Metric] = (A, B)) -> dict[str, Standing]:
-    """The standings of these places by name, in their order."""
+    """Return the standings in their order, by name."""
     return {each.place: each for each in Race(at, metrics, 0.95).rank({}).standings}
 
 
 def seeds_apart(order: Sequence[int], factor: float) -> dict[int, Sample]:
-    """Runs in this order of seeds, which differ by far more than the factor."""
+    """Return samples with the seeds in this order; the times with seed n are `factor` times 10^n."""
     times = {seed: factor * 10.0**seed for seed in order}
     return {seed: sample(totals={"goodput_gbps": 1 / time}, fct=[time] * 10) for seed, time in times.items()}
 
@@ -57,7 +57,7 @@ FOUR = {
     "good": alike(a=1.0, b=1.0),
     "trades": alike(a=0.8, b=1.2),
 }
-"""Four places in metrics a and b; one has no value in a."""
+"""Four values in the metrics a and b; one of them has no measurement of a."""
 
 
 def test_places_without_a_value_come_last() -> None:
@@ -110,7 +110,7 @@ TWO_SEEDS = {
     place: {seed: sample(totals={"goodput_gbps": rate}, fct=[1.0]) for seed in range(2)}
     for place, rate in (("low", 1.0), ("high", 2.0))
 }
-"""Two places whose goodputs are 1 and 2 Gb/s, under two seeds."""
+"""Two values with goodputs of 1 and 2 Gb/s, with two seeds."""
 
 
 def test_more_goodput_comes_first() -> None:

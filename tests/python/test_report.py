@@ -1,4 +1,4 @@
-"""Reports and the page of a running sweep: what they say, how little they draw, whom they answer."""
+"""Tests of reports and of a running sweep's page: contents, number of drawn points, and accepted requests."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ from shared import HOSTILE, Shell, seal, write_run
 
 
 class Elements(HTMLParser):
-    """Names of the elements of a page, with what they would fetch."""
+    """Names of a page's elements, and the addresses that they fetch."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Elements(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element."""
         self.names.append(tag)
         self.fetched += [value or "" for name, value in attrs if name in {"src", "href"} and value]
 
@@ -66,7 +66,7 @@ def data(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def run(scenario: Path, tmp_path: Path) -> sh.Run:
-    """A finished run with sampled queues."""
+    """A finished run with samples of queues."""
     return sh.run(scenario, out=tmp_path / "run")
 
 
@@ -172,26 +172,26 @@ def test_a_graph_is_drawn_in_tiers_with_rates_that_differ() -> None:
 
 
 def graph(hosts: list[str], switches: list[str], *links: tuple[str, str, str]) -> dict[str, Any]:
-    """A graph whose links have these delays."""
+    """Return a topology of kind `graph`, with these links and their delays."""
     listed = [{"between": [a, b], "delay": delay} for a, b, delay in links]
     usual = {"rate": "10Gbps", "link_delay": "1us", "host_delay": "0ps", "mtu": 1500}
     return {"kind": "graph", "hosts": hosts, "switches": switches, "links": listed, **usual}
 
 
 def listed_star(hosts: int) -> dict[str, Any]:
-    """Each link a row of its own, as in files of other simulators."""
+    """Return a star that lists each link separately, as imported scenarios do."""
     return graph([f"h{{0..{hosts}}}"], ["s"], *((f"h{i}", "s", f"{i + 1}us") for i in range(hosts)))
 
 
 def row_of_switches(count: int) -> dict[str, Any]:
-    """A switch for each host, one beside the other, named by patterns."""
+    """Return a row of connected switches, each with one host, with patterns in the lists of links."""
     trunks = ((f"s{i}", f"s{i + 1}", "1us") for i in range(count - 1))
     leaves = ((f"h{i}.*", f"s{i}", "1us") for i in range(count))
     return graph([f"h{i}.0" for i in range(count)], [f"s{{0..{count}}}"], *trunks, *leaves)
 
 
 def steps_to_draw(graph: dict[str, Any]) -> int:
-    """How many instructions of the interpreter a drawing takes."""
+    """Return the number of bytecode instructions that a drawing takes."""
     taken = 0
 
     def count(frame: FrameType, event: str, _: object) -> Any:
@@ -455,7 +455,7 @@ def test_the_server_answers_for_this_machine_only_and_for_what_is_in_the_folder(
         assert status == 200
         assert "Flow completion times" in text
         assert ask(port, "/one/", f"localhost:{port}")[0] == 200
-        # A name elsewhere that leads here (DNS rebinding).
+        # Another name that leads to this server (DNS rebinding).
         assert ask(port, "/one/", f"attacker.example:{port}") == (
             421,
             "This server answers for localhost only.\n",
@@ -479,13 +479,13 @@ def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
         slow = [
             opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30)) for _ in range(20)
         ]
-        # The first three may speak, and do not; the others are sent away.
+        # The first three connections are accepted and send nothing; the others are rejected.
         for each in slow[3:]:
             assert each.recv(100).startswith(b"HTTP/1.0 503 ")
-        # One that was there before may have ended meanwhile.
+        # A thread from before may have ended meanwhile.
         assert threading.active_count() <= before + 1 + 3
         slow[0].close()
-        # As soon as the server has noticed that, there is room.
+        # Once the server has noticed this, it accepts another connection.
         for _ in range(1000):
             with suppress(ConnectionError):
                 if ask(port, "/")[0] == 200:
@@ -496,7 +496,7 @@ def test_few_connections_are_open_at_once(tmp_path: Path) -> None:
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether the server has closed a connection, on which it says nothing."""
+    """Return whether the server has closed a connection without a response."""
     try:
         return connection.recv(100) == b""
     except TimeoutError:
@@ -511,7 +511,7 @@ def test_a_connection_on_which_no_request_comes_ends(tmp_path: Path) -> None:
         slow = socket.create_connection(("127.0.0.1", port), timeout=0.1)
         start = time.monotonic()
         slow.send(b"GET / HTTP/1.0\r\n")
-        # It says a little again and again, so that no single wait is long.
+        # The client sends a few bytes again and again, so that no single wait is long.
         while not ended(slow):
             assert time.monotonic() < start + 30
             slow.send(b"X: x\r\n")
@@ -613,7 +613,7 @@ def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished:
     assert "3 of 12 runs done, 1 failed, 1 running, 1 k packet-hops/s, 15 s left" in text
     assert "dctcp, load 0.6, seed 2 failed: no memory" in text
     assert "7 runs have not started." in text
-    # A process that has died runs nothing; no process has the highest number that fits into 31 bits.
+    # A process that has ended runs no points; no process has the largest 31-bit number.
     gone = replace(process.me(), number=2**31 - 1).describe()
     path.write_text(json.dumps(document | {"process": gone}))
     assert "1 failed, nothing runs: `shallows sweep` goes on from here" in (Site(finished).page("/") or "")

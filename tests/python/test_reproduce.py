@@ -1,4 +1,4 @@
-"""Claims of papers: how they are read, judged and shown, and that those of the repository can be checked."""
+"""Tests of claims of papers: reading, verdicts and output; all claims in the repository can be checked."""
 
 import json
 import math
@@ -30,7 +30,7 @@ from shallows.sweeps.points import Outcome, Point
 from shared import SMALL, Shell
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-# What real TCP does is a sample, and no machine promises anything: `test_testbed.py` judges a smaller one.
+# Results of real TCP vary, and depend on the machine; `test_testbed.py` judges a smaller experiment.
 PAPERS = sorted(
     path.parent.name for path in EXPERIMENTS.glob("*/expected.toml") if path.parent.name != "testbed"
 )
@@ -39,7 +39,7 @@ SWEEP = Experiment("x", ["1"], Path("x.toml"), axis="load")
 
 
 def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
-    """Runs of schemes at loads, whose only metric has a value for each seed."""
+    """Return runs, given for each scheme and load the metric's value with each seed."""
     return [
         Measured({"scheme": scheme, "workload.0.load": load, "seed": seed}, lambda _, value=value: value)  # type: ignore[misc]
         for (scheme, load), seeds in values.items()
@@ -48,7 +48,7 @@ def measured(values: dict[tuple[str, float], list[float]]) -> list[Measured]:
 
 
 def claim(**keys: Any) -> Claim:
-    """A claim of which only what matters is said."""
+    """Return a claim with these keys; other required keys have default values."""
     return Claim(**{"id": "c", "experiment": "x", "kind": "value", "metric": "m", "source": "§1"} | keys)
 
 
@@ -249,7 +249,7 @@ at = [1]
 
 
 def paper(folder: Path, text: str) -> Paper:
-    """The claims of a file."""
+    """Return the paper whose file of claims has this text."""
     (folder / "expected.toml").write_text(text)
     return read(folder)
 
@@ -390,7 +390,7 @@ cause = "sixty flows are all that the scenario has"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of experiments with one paper, of which every run completes sixty flows."""
+    """A folder of experiments with one paper, all runs of which complete sixty flows."""
     folder = tmp_path / "experiments" / "mine"
     folder.mkdir(parents=True)
     (folder / "x.toml").write_text(SMALL + '[sweep]\naxes = { "workload.0.load" = [0.3, 0.6] }\n')
@@ -406,7 +406,7 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     assert (out / "x.pdf").read_bytes().startswith(b"%PDF")
     assert "| sixty | §2 | 0.6 | 60 | 60 |  | holds (one seed) |" in (out / "claims.md").read_text()
     assert len(list(out.glob("x/*/summary.json"))) == 2
-    # The same command goes on from there: nothing runs again.
+    # The same command resumes: nothing runs again.
     again = shell("reproduce", "mine", "--experiments", folder.parent)
     assert "2 runs, 2 of them finished before" in again.stdout
 
@@ -499,7 +499,7 @@ def test_what_is_to_be_shown_is_drawn_though_the_paper_has_no_points(folder: Pat
     out = folder.parents[1] / "runs/mine"
     assert shell("reproduce", "mine", "--experiments", folder.parent).returncode == 0
     assert {path.name for path in out.glob("*.pdf")} == {"x.pdf", "x-fct-cdf.pdf"}
-    # The reduced run has nothing at this load.
+    # The reduced run has no point at this load.
     assert shell("reproduce", "mine", "--quick", "--experiments", folder.parent).returncode == 0
     assert {path.name for path in out.with_name("mine-quick").glob("*.pdf")} == {"x.pdf"}
 
@@ -530,7 +530,7 @@ def test_an_experiment_may_run_some_points_of_its_sweep(folder: Path, shell: She
     done = shell("reproduce", "mine", "--experiments", folder.parent)
     assert done.returncode == 0, done.stdout
     assert len(list((folder.parents[1] / "runs/mine/x").glob("*/summary.json"))) == 1
-    # A claim about a point that is left out is refused before anything runs.
+    # A claim about a point that is left out is rejected before anything runs.
     (folder / "expected.toml").write_text(one + SIXTY)
     assert "no run has load = 0.3" in shell("reproduce", "mine", "--experiments", folder.parent).stderr
 

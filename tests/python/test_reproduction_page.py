@@ -1,4 +1,4 @@
-"""Tests of the page of a reproduction: claims beside the paper's numbers."""
+"""Tests of the page of a reproduction: claims, and measured versus published values."""
 
 import json
 import re
@@ -11,14 +11,14 @@ from shallows import reports
 
 
 def check(place: float, verdict: str, ours: str) -> dict[str, Any]:
-    """A claim at one place, as `claims.json` has it."""
+    """Return the verdict at one place, as in `claims.json`."""
     found = {"place": place, "paper": "100", "ours": 1.0, "interval": [0.0, 2.0], "verdict": verdict}
     return found | {"seeds": 3, "said": verdict, "shown": {"ours": ours, "interval": ""}}
 
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    """The page of one claim that holds at one place of two, and of a drawing beside the paper's."""
+    """The page of a claim that holds at one of two places, with a chart of measured and published values."""
     claim = {"id": "fig2", "source": "Fig. 2", "kind": "value", "metric": "m", "experiment": "x", "cause": ""}
     checks = [check(0.4, "holds", "17 of it"), check(0.6, "does not hold", "19 of it")]
     line = {"name": "K", "index": 0, "ours": [[0.4, 12.0, 11.0, 17.0]], "paper": [[0.4, 10.0]]}

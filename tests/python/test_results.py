@@ -1,4 +1,4 @@
-"""Runs through Python: folders, tables, reports."""
+"""Tests of runs in Python: folders, tables and reports."""
 
 import json
 import os
@@ -111,20 +111,20 @@ def test_a_folder_appears_only_when_it_is_complete(tmp_path: Path) -> None:
 
 
 class Broken:
-    """An experiment whose simulation finds a defect."""
+    """Mock of an experiment whose simulation fails with a defect."""
 
     name, seed, hash = "broken", 42, "0" * 64
 
     def footprint(self) -> str:
-        """Return the least memory of a star: one route of its switch."""
+        """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
     def simulate(self, _folder: Path, _threads: int) -> "Broken":
-        """Begin."""
+        """Return this object as the simulation."""
         return self
 
     def advance(self, _: int) -> str:
-        """Fail as an assertion of the engine does."""
+        """Raise the error of a failed assertion in the engine."""
         raise sh.DefectError("panicked at crates/sim/src/run/world.rs:1:1: backlog is negative")
 
 
@@ -156,7 +156,7 @@ def summary(load: float, large: float, tail: float, loss: float) -> dict[str, An
 
 @pytest.fixture
 def thresholds(tmp_path: Path) -> list[sh.Run]:
-    """Two loads of three schemes, with round numbers."""
+    """Runs of three schemes at two loads, with round numbers."""
     rows = [
         ("high", 0.4, 900.0, 100.0, 0.0),
         ("high", 0.9, 1800.0, 5000.0, 0.004),

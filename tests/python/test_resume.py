@@ -1,4 +1,4 @@
-"""Sweeps that are killed: nothing that is finished is lost or run again."""
+"""Tests of killed sweeps: finished points are neither lost nor run again."""
 
 import os
 import random

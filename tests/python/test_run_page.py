@@ -1,4 +1,4 @@
-"""Tests of the page of one run: which flows its distributions count, and which thresholds it draws."""
+"""Tests of the page of a run: the flows in its distributions, and the thresholds in its charts."""
 
 import json
 import re
@@ -25,19 +25,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(folder: Path) -> sh.Run:
-    """A small run whose tables a test may replace in memory."""
+    """A small run, in which tests may replace tables in memory."""
     return sh.Run(folder)
 
 
 def hold(run: sh.Run, name: str, table: pl.DataFrame) -> None:
-    """Replace a table of a run, as the engine reads it."""
+    """Replace a table of a run in memory."""
     columns, has = run.columns, run.has
     vars(run)["columns"] = lambda wanted: columns_of(table) if wanted == name else columns(wanted)
     vars(run)["has"] = lambda wanted: wanted == name or has(wanted)
 
 
 def charts(run: sh.Run) -> dict[str, Any]:
-    """Return the data of the charts of a run's page, by name."""
+    """Return the data of the charts in a run's page, by name."""
     found = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', of_run.page(run), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""Samples of a comparison: the flows and queries of a run, their series, and the ages of unfinished ones."""
+"""Tests of the samples that a comparison reads: flows, queries, series, and ages of unfinished flows."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_the_cool_down_is_a_share_of_the_time_in_which_counted_flows_arrive(tmp_
 @pytest.mark.parametrize(
     ("answer", "flow", "query", "same"),
     [
-        # When an answer leaves depends on the network.
+        # The time at which an answer starts depends on the network.
         (8.0, 7.0, 5.0, True),
         (6.0, 7.5, 5.0, False),
         (6.0, 7.0, 5.5, False),
@@ -77,7 +77,7 @@ def test_two_runs_met_the_same_work_if_flows_and_queries_arrived_at_the_same_tim
 
 @pytest.fixture
 def grouped(tmp_path: Path) -> sh.Run:
-    """Three flows between groups of hosts called old and new, of 5, 7 and 9 µs."""
+    """A run with three flows of 5, 7 and 9 µs between hosts of the groups `old` and `new`."""
     run = write_fake_run(tmp_path / "run", {"fct_us": [5.0, 7.0, 9.0]})
     path = run.path / "flows.parquet"
     groups = {"group": ["old", "new", "old"], "to_group": ["new", "new", "old"]}
@@ -117,7 +117,7 @@ def test_a_size_that_all_flows_have_is_a_series_only_of_a_part_that_is_asked_for
 
 @pytest.fixture
 def three_workloads(tmp_path: Path) -> sh.Run:
-    """A query and a flow of each of three workloads; the query of the second has not come back."""
+    """A run of three workloads, each with a query and a flow; the second query is unfinished."""
     asked = {"workload": [0, 1, 2], "query": [0, 1, 2], "client": [1] * 3, "counted": [1] * 3}
     times = {"start_us": [0.0, 1.0, 2.0], "completion_us": [5.0, None, 9.0]}
     flows = {"query": [0, 1, 2], "workload": [0, 1, 2], "class": [0, 1, 1]}

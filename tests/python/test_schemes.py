@@ -1,4 +1,4 @@
-"""Figures of many schemes: fronts, bounds, rows, and values relative to a baseline."""
+"""Tests of figures of many schemes: Pareto fronts, bounds, rows, and values relative to a baseline."""
 
 import itertools
 from pathlib import Path
@@ -17,7 +17,7 @@ LOST, TIMEOUTS = "retransmits", "timeouts"
 
 
 def runs_of(values: dict[tuple[str, float], list[tuple[float, float]]]) -> list[sh.Run]:
-    """Runs of schemes at loads, with retransmits and timeouts for each seed."""
+    """Return runs, given for each scheme and load the retransmits and timeouts with each seed."""
     return [
         fake_run(
             labels={"scheme": scheme, "workload.0.load": load, "seed": seed},
@@ -29,7 +29,7 @@ def runs_of(values: dict[tuple[str, float], list[tuple[float, float]]]) -> list[
 
 
 def front(plot: Axes) -> list[tuple[float, float]]:
-    """Corners of the line of unbeaten schemes."""
+    """Return the points on the line through the schemes that no other scheme beats."""
     (line,) = [each for each in plot.get_lines() if each.get_linestyle() == "-" and each.get_marker() == ""]
     return [*zip(*data(line), strict=True)]
 

@@ -1,4 +1,4 @@
-"""Series are weighted by time, and what is drawn of them is what was."""
+"""Tests that series are weighted by time, and that reduced series keep their means and peaks."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def test_the_mean_of_a_queue_is_that_of_an_md1_queue(tmp_path: Path) -> None:
 
 
 def hand_made(**tables: pl.DataFrame) -> sh.Run:
-    """A run of 20 µs with a port of two queues."""
+    """Return a run of 20 µs, with a port that has two queues."""
     run = object.__new__(sh.Run)
     counters = pl.DataFrame(
         {"port": ["a->b", "a->b", "a->c"], "kind": "to-host", "queue": [0, 1, 0], "received": [9, 9, 9]}
@@ -98,9 +98,9 @@ def test_a_port_is_read_from_its_trace_and_else_from_samples() -> None:
     assert run.series("a->b").mean() == 900
     assert run.series("a->b").std() == pytest.approx(np.sqrt((2 * 3000**2 + 8 * 1500**2) / 20 - 900**2))
     assert run.series("a->b", queue=1).mean() == 100
-    # A threshold is not zero before it is first told.
+    # A threshold is not zero before its first recorded value.
     assert run.series("a->b", "buffer_threshold_bytes").mean() == 700
-    # What was sampled holds until the next sample.
+    # A sample holds until the next one.
     assert run.series("a->c").mean() == 80 * 5 / 20
     assert run.series("a.pool0").mean() == 40 * 15 / 20
     always_empty = hand_made(queues=SAMPLES).series("a->b")
@@ -139,7 +139,7 @@ def test_what_cannot_be_asked_of_a_series_is_an_error() -> None:
 
 @st.composite
 def bursty(draw: st.DrawFn) -> Series:
-    """Queues: busy periods of many changes, and gaps between them that may be long."""
+    """Draw the backlog of a queue: busy periods with many changes, and gaps, which may be long."""
     source = np.random.default_rng(draw(st.integers(0, 2**32)))
     times, values = [0.0], [0.0]
     for _ in range(draw(st.integers(1, 6))):

@@ -1,4 +1,4 @@
-"""Shards of a sweep, and their union."""
+"""Tests of the shards of a sweep, and of merging them."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     assert refused.stderr.startswith("shallows: flows.parquet differs between one/")
     assert "and engine (dctcp, load 0.3, seed 1)" in refused.stderr
     assert "remove the damaged one, and repeat the command" in refused.stderr
-    # What the machine adds to a summary may differ.
+    # Keys of a summary that depend on the machine may differ.
     shutil.rmtree(tmp_path / "two")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     (slower,) = (tmp_path / "two").glob("small-*/summary.json")

@@ -1,6 +1,6 @@
-"""Sharing of points among processes that write into one folder: each runs once, and none is lost.
+"""Tests of points shared by processes that write into one folder: each point runs once, none is lost.
 
-Processes of other machines are played by leases that nobody renews, and by namespaces of process numbers.
+Leases that are not renewed, and different namespaces of process numbers, simulate other machines.
 """
 
 import errno
@@ -32,7 +32,7 @@ from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import Shell, contents, results, wait_until
 
 NO_PROCESS = 2**31 - 1
-"""No process has the highest number that fits into 31 bits."""
+"""A process number that no process has: the largest 31-bit number."""
 
 ELSEWHERE = replace(me(), host="elsewhere", space="0" * 16)
 
@@ -65,14 +65,14 @@ needs_namespaces = pytest.mark.skipif(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leases that are over soon."""
+    """Makes leases expire after 0.3 s."""
     monkeypatch.setattr(leases, "EXPIRY_S", 0.3)
     monkeypatch.setattr(leases, "RENEW_S", 0.05)
     monkeypatch.setattr(leases, "_renewer", leases._Renewer())  # that of other tests sleeps for longer
 
 
 def left_behind(final: Path, process: Process, number: int = 1) -> Path:
-    """Create the folder of a process that writes, or that died while it wrote."""
+    """Create the partial folder of a process, which may have ended."""
     path = final.parent / f".{final.name}.{number}.partial"
     path.mkdir(parents=True)
     write_lease(path, process)
@@ -81,13 +81,13 @@ def left_behind(final: Path, process: Process, number: int = 1) -> Path:
 
 
 def write_lease(path: Path, process: Process) -> None:
-    """Make a folder that of a process."""
+    """Write the lease of a process into a folder."""
     (path / leases.FILE).write_text(json.dumps({"process": process.describe(), "token": "0"}))
 
 
 @pytest.fixture
 def renewed() -> Iterator[list[Path]]:
-    """Leases in this list are renewed, as a process of another machine does that."""
+    """A list of leased folders; their leases are renewed as a process on another machine would do."""
     paths: list[Path] = []
     ended = threading.Event()
 
@@ -159,7 +159,7 @@ def test_a_lease_of_another_machine_is_over_when_it_is_not_renewed(
     tmp_path: Path, renewed: list[Path]
 ) -> None:
     path = left_behind(tmp_path / "one", ELSEWHERE)
-    # Its clock may be years ahead, or behind: times are never compared, only whether they change.
+    # The other machine's clock may be years ahead or behind: only changes of times count, never their values.
     os.utime(path / leases.FILE, (4e9, 4e9))
     with folder.RunFolder(tmp_path / "one"):
         assert not path.exists()
@@ -233,7 +233,7 @@ def test_whoever_has_lost_a_lease_does_not_commit_what_has_its_place(scenario: P
 
 @pytest.fixture
 def points(sweep: Path, tmp_path: Path) -> list[Point]:
-    """Eight points of which none has run."""
+    """Eight points, none of which has run."""
     _, found = plan(Source.read(sweep), tmp_path / "out")
     (tmp_path / "out").mkdir()
     return found
@@ -259,7 +259,7 @@ def test_points_of_others_are_left_until_they_are_there_or_their_leases_over(
     def watch(_running: object, outcomes: list[Outcome]) -> None:
         seen.append(len(outcomes))
         if len(outcomes) == 7 and renewed:
-            # All else is done. The other machine ends its point now, as a run does.
+            # All other points are done. The other machine now finishes its point.
             path = renewed.pop()
             done = execute(points[1].source, points[1].source.parse(), points[1].folder / "x")
             done.path.rename(points[1].folder.with_name("done"))
@@ -326,7 +326,7 @@ def test_without_space_no_further_point_begins(points: list[Point]) -> None:
     share.end(0, sharing.Ended.by(NoSpaceError("one could not be written: No space left", "free some")))
     share.end(2, sharing.Ended("lost", is_lost=True))
     assert share.begin() is None
-    # What runs goes on to its end, and is the last.
+    # Running points complete; no further point starts.
     assert not share.is_over
     share.end(1, sharing.Ended())
     assert share.is_over
@@ -354,7 +354,7 @@ def test_a_point_that_finds_no_space_says_so(points: list[Point], monkeypatch: p
 def _start(
     place: Path, scenario: Path, *options: str, before: list[str] | None = None
 ) -> "subprocess.Popen[str]":
-    """A sweep in a process of its own."""
+    """Start a sweep in a process of its own."""
     command = [*(before or []), sys.executable, "-c", SOON, "sweep", str(scenario), "--out", "out", *options]
     return subprocess.Popen(
         command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -1,4 +1,4 @@
-"""The documentation as a site: generated pages are complete, links lead somewhere, no other host is asked."""
+"""Tests of the documentation's site: generated pages are complete, links work, no other host is contacted."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ SCHEMA: dict[str, Any] = json.loads(_core.schema())
 
 
 def tables(node: object) -> Iterator[dict[str, Any]]:
-    """Every object of the schema that has keys."""
+    """Yield every object in the schema that has properties."""
     if isinstance(node, dict):
         if "properties" in node:
             yield node
@@ -37,7 +37,7 @@ def tables(node: object) -> Iterator[dict[str, Any]]:
 
 
 def rows(page: str) -> list[tuple[str, ...]]:
-    """Cells of every row whose first one is a key."""
+    """Return the cells of each table row on a page that begins with a key."""
     lines = [line for line in page.splitlines() if line.startswith("| `")]
     return [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
 
@@ -118,7 +118,7 @@ def test_every_command_and_option_is_on_the_page() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
+    """The folder of the built site."""
     if importlib.util.find_spec("mkdocs") is None:
         pytest.skip(needs("mkdocs-material", "make docs"))
     folder = tmp_path_factory.mktemp("site")

@@ -1,4 +1,4 @@
-"""Imports of commands: libraries for tables, numbers and figures take longer to load than a short run."""
+"""Tests of the imports of commands: large libraries take longer to load than a short run."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ interval = "100us"
 
 
 def imported(*arguments: object, folder: Path) -> set[str]:
-    """Run a command in a process of its own, and return the libraries that it has imported."""
+    """Run a command in a process of its own, and return the libraries that it imported."""
     code = (
         "import sys, contextlib\nfrom shallows.cli import main\n"
         f"with contextlib.suppress(SystemExit): assert main({[*map(str, arguments)]}) == 0\n"
@@ -41,7 +41,7 @@ def imported(*arguments: object, folder: Path) -> set[str]:
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
-    """A scenario that records nothing over time."""
+    """A scenario file that records nothing over time."""
     path = tmp_path / "short.toml"
     path.write_text(SMALL.replace('[measure]\nsample_queues = "50us"\n', ""), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""Intervals hold what they promise, on data that depend on each other and whose truth is known."""
+"""Tests of the coverage of intervals, for dependent data with a known true value."""
 
 import math
 
@@ -28,14 +28,14 @@ def test_of_500_intervals_95_percent_hold_the_truth(runs: int, customers: int, b
 
 def test_single_flows_as_if_independent_would_promise_far_too_much() -> None:
     random = np.random.default_rng(20)
-    # What `intervals` never does: each sojourn a group of its own.
+    # Unlike in `intervals`, each sojourn time is a group of its own.
     flows = [sojourn_times(*draw(random, 1, 20_000))[0] for _ in range(100)]
     half = [1.96 * run.std() / math.sqrt(run.size) for run in flows]
     assert np.mean([abs(run.mean() - MEAN) <= width for run, width in zip(flows, half, strict=True)]) < 0.3
 
 
 def pair(seed: int, *, common: bool) -> tuple[list[Floats], list[Floats]]:
-    """Five runs of a queue, and five of one whose sojourns are 2 % shorter."""
+    """Return sojourn times of five runs each for two queues, the second 2 % shorter than the first."""
     random = np.random.default_rng(seed)
     arrivals, services = draw(random, 5, 40_000)
     theirs = list(sojourn_times(arrivals, services))

@@ -1,4 +1,4 @@
-"""Values over time: what is read of tables, and means, quantiles, parts and windows weighed by time."""
+"""Tests of values over time: reading from tables, and means, quantiles, parts and windows by time."""
 
 import math
 
@@ -11,7 +11,7 @@ from shallows.runs.steps import Series
 
 
 def steps(times: list[float], values: list[float]) -> Series:
-    """A series: each value holds from its time on until the next, the last for no time."""
+    """Return a series in which each value holds until the next time; the last value has no duration."""
     return Series(np.array(times, float), np.array(values, float))
 
 
@@ -44,7 +44,7 @@ def test_a_series_that_is_read_lasts_until_the_end_of_the_run(
 # Statistics. 30 for 2 µs, 10 for 4 and 20 for 4.
 STEPS = steps([0, 2, 6, 10], [30, 10, 20, 20])
 
-# 10 for 6 µs and 50 for 4; the 90 at its end holds for no time.
+# 10 for 6 µs and 50 for 4; the 90 at its end has no duration.
 ENDS_HIGH = steps([0, 6, 10], [10, 50, 90])
 
 

@@ -1,4 +1,4 @@
-"""Names from files move no cursor and change no colour of a terminal, whichever command prints them."""
+"""Tests that names in files cannot move a terminal's cursor or change its colours, in any command."""
 
 import io
 import json
@@ -14,10 +14,10 @@ from shared import SMALL, Shell
 from sonic_files import leaf
 
 NAME = "x\x1b[31m\x9b5m\x07\r\x7f\u202e[bold]:smile:y"
-"""ESC and the one-byte CSI change colours, BEL rings, CR returns, RLO turns; markup and emoji are rich's."""
+"""ESC and CSI (colours), BEL (bell), CR (line start), RLO (text direction); rich's markup and emoji."""
 
 CLASS = "x\x1b[31m\x9b5m[bold]"
-"""Name of a class; a goal that names it is split at blanks and line ends."""
+"""Name of a class; goals that contain this name are split at blanks and line ends."""
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
@@ -43,7 +43,7 @@ sizes = "hadoop"
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """SONiC's tables with this name for a switch, a profile, a scheduler, a field and a value."""
+    """A SONiC file in which a switch, a profile, a scheduler, a field and a value are all called `NAME`."""
     tables = leaf()
     tables["DEVICE_METADATA"]["localhost"]["hostname"] = NAME
     tables["WRED_PROFILE"][NAME] = tables["WRED_PROFILE"]["LOSSY"] | {NAME: NAME}
@@ -57,7 +57,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fabric(tmp_path: Path) -> Path:
-    """A fabric with a class of this name."""
+    """A fabric's file with a class named `CLASS`."""
     path = tmp_path / "rack.toml"
     goal = f"p99 of small flows of {CLASS} below 2 ms, then throughput"
     text = FABRIC.replace("GOAL", streams.escaped(json.dumps(goal)))

@@ -1,4 +1,4 @@
-"""Sweeps: every point once, whatever happens in between."""
+"""Tests of sweeps: every point runs once, even if processes fail or are killed."""
 
 import json
 import os
@@ -141,7 +141,7 @@ def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, 
 
 
 def processes_of(points: list[Point]) -> set[int]:
-    """Which processes run these points, one at a time."""
+    """Run points one at a time, and return the numbers of the processes that ran them."""
     seen: set[int] = set()
     run_points(points, partial(run_here, jobs=1), lambda *_: seen.update(children()))
     return seen
@@ -182,19 +182,19 @@ def test_a_process_that_is_killed_with_nothing_to_do_fails_no_point(sweep: Path,
 
 
 def children() -> list[int]:
-    """Processes that this thread has started."""
+    """Return the numbers of the processes that this thread has started."""
     started = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text()
     return [int(number) for number in started.split()]
 
 
 class Killer:
-    """Kills the process that writes a folder, as the kernel does when memory runs out."""
+    """Callback that kills the process that writes a folder, as the kernel does if memory is exhausted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def __call__(self, *_: object) -> None:
-        """Kill it as soon as it has begun: of the processes that we have started, it was the first."""
+        """Kill the first of our processes once the folder is being written."""
         if list(self.folder.parent.glob(f".{self.folder.name}.*.partial")):
             os.kill(min(children()), signal.SIGKILL)
             self.folder = self.folder.with_name("none")

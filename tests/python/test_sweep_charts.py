@@ -1,4 +1,4 @@
-"""Tests of the charts of a sweep: means and intervals over seeds, axes, and which runs a chart shows."""
+"""Tests of the charts of a sweep: means, intervals over seeds, axes, and the runs in each chart."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +15,7 @@ SCENARIO: dict[str, Any] = {"measure": {"bins": BINS, "traces": []}}
 
 
 def point(seed: int, load: float, scheme: str = "a", **summary: Any) -> sh.Run:
-    """A run of a sweep with this summary."""
+    """Return a run of a sweep, with these keys in its summary."""
     usual = {
         "name": "x",
         "fct_us": {name: {"count": 0} for name in ("all", "small", "medium", "large")},
@@ -35,7 +35,7 @@ def point(seed: int, load: float, scheme: str = "a", **summary: Any) -> sh.Run:
 
 
 def drawn(runs: list[sh.Run]) -> tuple[dict[str, Chart], list[str]]:
-    """The charts of metrics by name, and the notes on them."""
+    """Return the charts of metrics by name, and their notes."""
     notes: list[str] = []
     found = sweep_charts.metrics(sweep_charts.Layout.of(runs), notes)
     return {each.name: each for each in found}, notes
@@ -43,7 +43,7 @@ def drawn(runs: list[sh.Run]) -> tuple[dict[str, Chart], list[str]]:
 
 @pytest.fixture
 def three_seeds() -> list[sh.Run]:
-    """Two loads; small flows of seed n take n ms, at p99 4n ms."""
+    """Return runs at two loads; with seed n, small flows have a mean of n ms and a p99 of 4n ms."""
     times = [
         {"small": {"count": 700, "mean": 1_000.0 * seed, "p99": 4_000.0 * seed}, "all": {"count": 9}}
         for seed in (1, 2, 3)
@@ -93,7 +93,7 @@ def test_an_axis_of_times_has_their_unit() -> None:
 
 @pytest.fixture
 def charts_of_two_seeds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Chart]:
-    """Charts of two loads, whose flow of seed n takes n ms, and whose queue holds n KB from 1 to 10 µs."""
+    """Charts at two loads; with seed n, the flow takes n ms, and the queue holds n KB from 1 to 10 µs."""
     runs = [point(seed, load) for load in (0.4, 0.6) for seed in (1, 2)]
     known = {run.path: run for run in runs}
     for run in runs:

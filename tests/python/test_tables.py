@@ -1,4 +1,4 @@
-"""Tables of runs and sweeps: which there are, their columns, and how numbers are written."""
+"""Tests of the tables of runs and sweeps: their columns, and the notation of numbers."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from shallows.runs.table import Table
 
 
 def row_of(shown: Table | None, name: str) -> list[str]:
-    """The cells of the row with this name, without the name."""
+    """Return the cells of the row with this name, except for the name."""
     assert shown is not None
     (row,) = [row for row in shown.rows if row[0] == name]
     return row[1:]
@@ -22,7 +22,7 @@ def row_of(shown: Table | None, name: str) -> list[str]:
 
 
 def curve(low: float, high: float, **more: Any) -> dict[str, Any]:
-    """A marking curve that begins and ends at so many bytes, packets of 1,000 bytes each."""
+    """Return a marking curve from `low` to `high` bytes, with packets of 1,000 bytes."""
     level = [
         {"bytes": each, "packets": each / 1e3, "us": each / 1e4, "bdp": each / 1e5} for each in (low, high)
     ]
@@ -37,7 +37,7 @@ LIMITS = [
 
 
 def three_curves() -> Table:
-    """A ramp that knows its limits, a threshold, and a ramp over two units."""
+    """Return the table of a ramp with known limits, a step, and a ramp with ends in different units."""
     ramp = curve(30_000, 90_000, pmax=0.1, limits=LIMITS)
     return tables.marking_curves([ramp, curve(2_000_000, 2_000_000), curve(900, 2_000)])
 
@@ -256,7 +256,7 @@ def test_markers_are_shown_where_there_are_two_or_one_does_more_than_mark(
 
 
 def port(**counts: float) -> dict[str, Any]:
-    """Counters of four ports of a kind."""
+    """Return the counters of a kind with four ports."""
     idle = {"dropped": 0, "dropped_data": 0, "marked": 0, "loss_rate": 0.0}
     return {"ports": 4, "received": 2_000} | idle | counts
 
@@ -372,7 +372,7 @@ def test_a_p99_of_too_few_small_flows_is_absent_from_a_sweeps_table() -> None:
 
 
 def finished(labels: dict[str, Any], **more: Any) -> sh.Run:
-    """A run of a sweep with few results."""
+    """Return a run of a sweep with a short summary."""
     summary: dict[str, Any] = {
         "fct_us": {"all": {"mean": 11.0, "max": 15.0}},
         "flows": {"started": 9, "completed": 6, "unbounded": 3},

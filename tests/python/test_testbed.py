@@ -1,4 +1,4 @@
-"""Runs with real TCP. Without root or the testbed's program they are skipped."""
+"""Tests of runs with real TCP; skipped without root or the testbed's program."""
 
 import itertools
 import json
@@ -57,7 +57,7 @@ def _measured(folder: Path, text: str, *overrides: tuple[str, str]) -> sh.Run:
 
 
 def _networks() -> set[str]:
-    """Namespaces of networks that a process is in, or holds."""
+    """Return the network namespaces that processes use or hold open."""
     found = set()
     for link in (*Path("/proc").glob("[0-9]*/task/*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")):
         try:
@@ -126,7 +126,7 @@ def test_a_full_buffer_drops_and_senders_repair_it(tmp_path: Path) -> None:
     packets = run.summary["packets"]
     assert packets["dropped_in_switches"] > 0
     assert packets["marked"] == 0
-    # A packet that was lost is retransmitted; what was lost last may not have been, when the run ends.
+    # Lost packets are retransmitted, but the run may end before the last of these retransmissions.
     assert 0 < run.summary["retransmits"] < 3 * packets["dropped"]
 
 
@@ -147,7 +147,7 @@ def test_dctcp_holds_the_queue_at_its_threshold_and_goes_with_the_program(tmp_pa
 
 @needs_testbed
 def test_ecn_star_has_all_its_packets_ecn_capable(tmp_path: Path) -> None:
-    # A threshold of zero drops whatever is not ECN-capable where it waits, acknowledgements too.
+    # With a threshold of zero, every waiting packet that is not ECN-capable is dropped, acknowledgements too.
     zero = '[{ kind = "threshold", k = "0B" }]'
     star = (("tcp.congestion", '"ecn-star"'), ("switch.markers", zero), ("tcp.handshake", "true"))
     try:
@@ -394,7 +394,10 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
 
 
 def _blocks(path: Path) -> list[tuple[int, bytes]]:
-    """Kinds of the blocks of a pcapng file, and what is in them; 6 is a packet, its frame after 20 bytes."""
+    """Return type and contents of each block in a pcapng file.
+
+    Type 6 is a packet: 20 bytes, then its frame.
+    """
     data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
@@ -441,16 +444,16 @@ def test_the_ports_of_pcap_are_captured_of_a_run_and_of_a_shell(tmp_path: Path) 
     command = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run", "--pcap", "to-host"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert 6 in _kinds(tmp_path / "run/capture.pcapng")
-    # Three datagrams to a port at which nobody listens.
+    # Three datagrams to a port on which no program listens.
     send = "h0 bash -c 'for _ in 1 2 3; do echo here > /dev/udp/10.0.0.3/9; done'"
     done = _shell(tmp_path, send, "--pcap", "switch0->host2", "--out", "packets")
     assert done.returncode == 0, done.stderr
     assert _kinds(tmp_path / "packets/capture.pcapng").count(6) == 3
-    # What is there is not written over.
+    # Existing files are not overwritten.
     again = _shell(tmp_path, "true", "--pcap", "to-host", "--out", "packets")
     assert again.returncode == 1
     assert "capture.pcapng cannot be written" in again.stderr
-    # Without it none is written, though the scenario captures.
+    # Without it, no captures are written, although the scenario has some.
     (tmp_path / "capture.pcapng").unlink(missing_ok=True)
     assert _shell(tmp_path, "true", "--set", "measure.captures=[{ports=['to-host']}]").returncode == 0
     assert not list(tmp_path.glob("*.pcapng"))
@@ -487,7 +490,7 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
 
 
 def _at_a_host(networks: set[str], command: str) -> bool:
-    """Run a command in the network of a host among these, by whatever process has it open."""
+    """Run a command in one of these namespaces that belongs to a host; return whether it succeeded."""
     script = f"ip link show eth0 && {command}"
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:

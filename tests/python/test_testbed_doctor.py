@@ -1,4 +1,4 @@
-"""Output of `shallows testbed doctor` on this machine. Without root or the program it is not run."""
+"""Tests of `shallows testbed doctor` on this machine; skipped without root or the program."""
 
 import re
 import shutil
@@ -41,7 +41,7 @@ def test_the_doctor_asks_the_kernel_whether_users_have_namespaces(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With an `unshare` that can, and one that cannot; no trial follows, as the program is not there."""
+    """Test with an `unshare` that works and with one that fails; no trial follows without the program."""
     (tmp_path / "unshare").symlink_to(shutil.which(kernel) or "")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", "/nowhere/python")

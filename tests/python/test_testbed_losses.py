@@ -1,4 +1,4 @@
-"""Losses and retransmissions of real TCP. Without root or the testbed's program the tests are not run."""
+"""Tests of losses and retransmissions of real TCP; skipped without root or the testbed's program."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page of a network that stands: what the switch writes, read again and shown in the browser."""
+"""Tests of a running testbed network's page: status text of the switch, and the page in the browser."""
 
 import http.client
 import json

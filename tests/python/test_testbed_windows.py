@@ -1,4 +1,4 @@
-"""Windows of real TCP that are bounded. Without root or the testbed's program they are skipped."""
+"""Tests of bounded windows of real TCP; skipped without root or the testbed's program."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tests of figures of many points: they draw few, and lose no peak, no step and no area."""
+"""Tests of figures of many values: they draw few points, and keep all peaks, steps and areas."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ PORT = "s->a"
 
 
 def queue_run(times: Sequence[float], backlog: Sequence[float], end_us: float) -> sh.Run:
-    """A run whose only queue changes at these times, in µs, to this backlog, in bytes."""
+    """Return a run with one queue, which has these backlogs in bytes from these times in µs on."""
     return fake_run(
         end_us,
         summary={"name": "x", "simulated_s": end_us / 1e6, "marking_curves": []},

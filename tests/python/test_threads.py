@@ -1,4 +1,4 @@
-"""One run on several threads."""
+"""Tests of one run on several threads."""
 
 import json
 import signal
@@ -73,14 +73,14 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
                 f"{threads}, {name}"
             )
     for other in (tmp_path / "2", tmp_path / "5"):
-        # Whatever number made them: it is the same run.
+        # The number of threads does not matter: it is the same run.
         again = shell("run", fabric, "--out", other.name)
         assert "contains a finished run of the same scenario" in again.stderr
     assert sh.run(fabric, out=first, threads=3).path == first
 
 
 class Begun:
-    """An experiment, and its simulation, that note what they are called with."""
+    """Mock of an experiment and its simulation, which records the arguments of calls."""
 
     name, seed, hash = "begun", 42, "0" * 64
 
@@ -88,20 +88,20 @@ class Begun:
         self.called: list[object] = []
 
     def footprint(self) -> str:
-        """Return the least memory of a star: one route of its switch."""
+        """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
     def simulate(self, _folder: Path, threads: int) -> "Begun":
-        """Begin."""
+        """Record the number of threads, and return this object as the simulation."""
         self.called.append(threads)
         return self
 
     def adapt_threads(self) -> None:
-        """Note it."""
+        """Record the call."""
         self.called.append("adapt")
 
     def advance(self, _: int) -> str:
-        """End here."""
+        """Raise an error that ends the run."""
         raise sh.DefectError("far enough")
 
 
@@ -155,7 +155,7 @@ def test_points_that_run_at_the_same_time_share_the_cores(
 
 
 def started(fabric: Path, threads: int) -> "subprocess.Popen[str]":
-    """A run of hours, which has begun, on all its threads."""
+    """Start a run that takes hours, and wait until it has begun."""
     fabric.write_text(FABRIC.replace("flows = 60", "flows = 20000000"))
     process = subprocess.Popen(
         [SHALLOWS, "run", fabric, "--threads", str(threads), "--out", "runs/here"],

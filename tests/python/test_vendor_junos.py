@@ -1,4 +1,4 @@
-"""Junos as operators have it: pasted from a terminal, with groups, names of code points, and percent."""
+"""Tests of Junos configurations as operators have them: terminal output, groups, code points, percent."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -387,7 +387,7 @@ class-of-service {
 
 
 def maps(switch: Switch) -> dict[str, tuple[str, int | None, int | None]]:
-    """Return the names, MTU and rate in Gbit/s of each port."""
+    """Return the name of the maps, the MTU and the rate in Gbit/s of each port."""
     return {
         port: (str(each.name).split()[0], each.mtu, each.rate and each.rate // 10**9)
         for each in switch.profiles
@@ -400,7 +400,7 @@ def test_a_group_gives_what_it_says_to_whatever_is_there_and_matches() -> None:
     switch = read("junos", WILD.replace("APPLIED", applied))
     assert switch.unread == ()
     assert maps(switch) == {
-        # What the port itself says goes before: its map and its MTU.
+        # Statements of the port itself take precedence: its map and its MTU.
         "xe-0/0/0": ("n", 1500, 25),
         "xe-0/0/1": ("m", 9216, 25),
         # Not of [0-1].

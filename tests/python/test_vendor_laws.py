@@ -1,4 +1,4 @@
-"""Every configuration that is read can be written and read again, and an undone change leaves nothing."""
+"""Tests of reading and writing: each configuration can be written and read again, and each change undone."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ HIGHEST = {"percent": 100, "bytes": 10**9, "cells": 10**6, "ps": 10**9}
 
 
 def other_curve(draw: st.DrawFn, format_: str, curve: Curve) -> Curve:
-    """Another curve that this format can express; what it does not say stays unsaid."""
+    """Draw another curve that the format can express; values that were unset remain unset."""
     ends = [curve.minimum, curve.maximum]
     if all(ends):
         unit = ends[0].unit if ends[0] else "bytes"
@@ -61,7 +61,7 @@ def other_allotment(draw: st.DrawFn, allotment: Allotment) -> Allotment:
 
 @st.composite
 def others(draw: st.DrawFn, format_: str) -> Switch:
-    """The sample's switch, told other numbers; what was one setting stays one."""
+    """Draw the sample's switch with other numbers; settings that were equal remain equal."""
     switch = read(format_, sample(format_))
     markings = tuple(
         replace(each, curves=tuple(other_curve(draw, format_, curve) for curve in each.curves))
@@ -178,7 +178,7 @@ def test_each_format_becomes_each_other_or_says_what_is_lost(source: str, format
 
 
 def distinct(count: int) -> Switch:
-    """A switch of as many ports, each told otherwise, with classes of its own."""
+    """Return a switch with `count` ports with different profiles and classes."""
     switch = read("nxos", sample("nxos"))
     profile = next(each for each in switch.profiles if each.queues)
     profiles = tuple(
@@ -195,7 +195,7 @@ def distinct(count: int) -> Switch:
 
 
 def calls(work: Callable[[], object]) -> int:
-    """Functions that are called meanwhile: what it costs, on any machine."""
+    """Return the number of function calls that the work makes, a cost that does not depend on the machine."""
     counted = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:

@@ -1,4 +1,4 @@
-"""Extremes that a target accepts are written, and what it refuses is said and not written."""
+"""Tests of extreme values: those that a target accepts are written, others are reported and not written."""
 
 import json
 from dataclasses import replace
@@ -35,7 +35,7 @@ PLAIN = Curve(
 def told(
     curve: Curve = PLAIN, scheduler: Scheduler | None = None, kind: str = "uc-tx-queue", **port: object
 ) -> Switch:
-    """One port whose queue 3 has this curve."""
+    """Return a switch with one port, whose queue 3 has this curve."""
     queue = Queue(3, scheduler or Scheduler("dwrr", percent=Fraction(50)), "M", name=kind)
     profile = replace(PortProfile(("swp1",), queues=(queue,), name="p"), **port)  # type: ignore[arg-type]
     return Switch("eos", profiles=(profile,), markings=(Marking("M", (curve,)),))

@@ -1,4 +1,4 @@
-"""A name of one vendor's file is a name in another's, or is not written: never a command or an option."""
+"""Tests of names in other vendors' formats: written as a name or left out, never as a command or option."""
 
 import json
 from dataclasses import replace
@@ -36,7 +36,7 @@ HARM = [
 
 
 def sonic(port: str, *, scheduler: str = "s", profile: str = "W", pool: str = "p") -> Switch:
-    """A switch of two ports, of which one is called so."""
+    """Return a switch with two ports, one of which has this name."""
     tables: dict[str, Any] = {
         "PORT": {port: {"speed": "100000"}, "Ethernet4": {"speed": "100000"}},
         "SCHEDULER": {scheduler: {"type": "DWRR", "weight": "10"}},

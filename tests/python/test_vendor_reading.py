@@ -1,4 +1,4 @@
-"""Values of vendors' configurations have the vendors' units; unread lines are listed with their number."""
+"""Tests of units in vendors' configurations, and of the list of unread lines with their numbers."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -162,7 +162,7 @@ def test_tc_has_units_of_1024_and_the_weight_that_its_burst_makes() -> None:
         "tc qdisc add dev eth1 root handle 1: red limit 1mb min 200000 max 400000 avpkt 1000 burst 200 ecn"
     )
     assert curve_of(read("tc", command), "eth1/0").weight == 1
-    # One fq_codel is about queues, and the model has no words for it: listed, with its line.
+    # An fq_codel is about queues, but the model cannot express it: it is listed with its line.
     [unread] = switch.unread
     assert unread.text.startswith("qdisc fq_codel 8001:")
     assert unread.place == "15"
@@ -222,7 +222,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 REFUSED = [
     ("avd", "qos_profiles:\n" + BOMB, "repeated aliases included"),
     ("avd", "qos: " + "[" * 900, "at most 64 levels deep"),
-    # 60 KB of nesting once ended the interpreter.
+    # 60 KB of nesting must not crash the interpreter.
     ("avd", "qos:\n" + "- " * 30_000, "at most 64 levels deep"),
     ("avd", "qos:\n" + "? " * 30_000, "a key must be a string"),
     ("nvue", "- set:\n" + "- " * 30_000, "at most 64 levels deep"),

@@ -1,4 +1,4 @@
-"""Long configurations take time in proportion to their length, and what is too long is refused at once."""
+"""Tests of long configurations: time grows linearly with length, and too long ones are rejected at once."""
 
 import gc
 import json
@@ -21,13 +21,13 @@ from vendors import SAMPLES
 LINES = 20_000
 
 SECONDS = 5.0
-"""Processor time for so many lines of any vendor."""
+"""Largest processor time in seconds for this many lines of any vendor."""
 
 STEEPEST = 8.0
-"""Ratio of the times for 4 n and n lines: 4 for linear growth, 16 for quadratic."""
+"""Limit of the ratio of times for 4 n and n lines: 4 for linear growth, 16 for quadratic."""
 
 TRIES = 3
-"""A busy machine has slow moments."""
+"""Number of attempts, as a busy machine is slow at times."""
 
 SHAPES = [scaled.own_policies, scaled.one_policy]
 
@@ -37,7 +37,7 @@ def explained(format_: str, text: str) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return the processor time of the work; other processes do not count."""
+    """Return the processor time of the work in seconds, without that of other processes."""
     gc.collect()
     start = time.process_time()
     work()
@@ -145,7 +145,7 @@ def test_what_each_port_or_line_repeats_is_worked_on_once(format_: str, make: Ca
 
 
 def grouped(count: int, *, pattern: str = "<*>") -> str:
-    """Groups that are each for ports of a pattern, and so many ports."""
+    """Return `count` configuration groups that apply to ports of a pattern, and as many ports."""
     lines, interfaces = [], "class-of-service interfaces"
     for number in range(count):
         lines += [

@@ -1,4 +1,4 @@
-"""Percent, cells and times become bytes, and bytes percent, where it is known of what; else it is listed."""
+"""Tests of conversions between percent, cells, times and bytes; values without a needed input are listed."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -60,7 +60,7 @@ def queue_of(switch: Switch, number: int) -> Queue:
 
 
 def one(unit: Unit, low: int, high: int, allotment: Allotment | None = None, **of: object) -> Switch:
-    """A switch of one queue that marks."""
+    """Return a switch with one queue that marks."""
     least, most = (Threshold(Fraction(count), unit) for count in (low, high))
     queue = Queue(3, marking="M", allotment=allotment)
     told = Switch(
@@ -102,7 +102,7 @@ def test_percent_of_what_is_not_known_stay_percent_and_the_reason_is_said(
     text: str, hints: Hints, reason: str
 ) -> None:
     made = converted(read("junos", text), "sonic", hints)
-    if not reason:  # The map is used by no port, and still it says which queue it is.
+    if not reason:  # No port uses the map, but the number of the queue follows from it.
         assert all(each and each.unit == "bytes" for each in ends(made.switch))
         return
     assert [each and each.unit for each in ends(made.switch)] == ["percent", "percent"]

@@ -1,4 +1,4 @@
-"""Other programs accept written configurations: pyavd for EOS and AVD, the kernel for Linux."""
+"""Tests that other programs accept written configurations: pyavd for EOS and AVD, the kernel for Linux."""
 
 import importlib.util
 import json
@@ -32,7 +32,7 @@ from vendors import SAMPLES, SWITCHES, applied, read, sample
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 
 RENDERED = {"qos", "buffer", "buffers"}
-"""How the samples that SONiC's tests render begin."""
+"""First words in the names of the files that SONiC's own tests render."""
 
 needs_pyavd = pytest.mark.skipif(
     importlib.util.find_spec("pyavd") is None,
@@ -65,7 +65,7 @@ def test_avd_refuses_a_key_that_is_not_its_own() -> None:
 
 @pytest.fixture(scope="module")
 def buildimage() -> Path:
-    """A copy of sonic-buildimage."""
+    """The folder of a copy of sonic-buildimage."""
     folder = os.environ.get("SHALLOWS_SONIC_BUILDIMAGE")
     if folder is None:
         pytest.skip(needs("a copy of sonic-buildimage", "see evidence/advisor.md"))
@@ -74,7 +74,7 @@ def buildimage() -> Path:
 
 @pytest.fixture(scope="module")
 def models(buildimage: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
-    """SONiC's own."""
+    """SONiC's own YANG models."""
     if importlib.util.find_spec("yangson") is None:
         pytest.skip(needs("yangson", "see evidence/advisor.md"))
     return Models(buildimage / "src" / "sonic-yang-models", tmp_path_factory.mktemp("yang"))
@@ -90,7 +90,7 @@ def test_sonics_own_samples_are_read_with_nearly_all_that_they_say(buildimage: P
 
 
 def with_lanes(database: dict[str, Any]) -> dict[str, Any]:
-    """With what the model of ports asks for, of which no queue knows."""
+    """Add the fields that the model of ports requires, which our configurations of queues lack."""
     ports = database.setdefault("PORT", {})
     bound = {
         port
@@ -167,7 +167,7 @@ def test_sonics_own_models_refuse_what_is_wrong(models: Models) -> None:
 
 @pytest.fixture
 def namespace() -> Iterator[str]:
-    """A network namespace whose kernel has RED and ETS."""
+    """The name of a network namespace, on a kernel with RED and ETS."""
     if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("tc")):
         pytest.skip(needs("root and iproute2", "apt-get install iproute2"))
     name = f"shallows-{os.getpid()}"

@@ -1,4 +1,4 @@
-"""Verdicts on one metric of two schemes: at which counts and limits each can be given."""
+"""Tests of the verdict on one metric of two schemes, by the numbers of flows and the limits."""
 
 import math
 from typing import Any
@@ -64,7 +64,7 @@ def test_more_loss_is_worse_and_more_goodput_is_better(name: str, verdict: str) 
 
 
 MANY, FEW = [np.arange(1.0, 501.0)] * 5, [np.arange(1.0, 400.0)] * 5
-"""2,500 and 1,995 flows in five seeds."""
+"""Series of 2,500 and of 1,995 flows, over five seeds."""
 
 
 @pytest.mark.parametrize(("theirs", "mine"), [(MANY, FEW), (FEW, MANY)])
@@ -111,7 +111,7 @@ def test_too_few_seeds_or_flows_give_no_verdict(seeds: int, flows: int, reason: 
 
 
 STEADY = [np.tile([1.0, 1.1, 0.9], 70)] * 3
-"""Three runs of 210 flows: 21 blocks, seven of each run, have 30 flows each."""
+"""Three runs of 210 flows each; each run gives seven batches of 30 flows."""
 
 
 def test_runs_are_cut_into_blocks_of_equally_many_flows() -> None:
@@ -167,7 +167,7 @@ def test_totals_of_whole_runs_need_five_seeds(seeds: int, expected: tuple[str, s
 
 
 SOME, NONE, NOTHING = sample(fct=[1.0]), sample(), sample(fct=[0.0])
-"""A run with a flow of 1 µs, one without a flow, and one with a flow that takes no time."""
+"""A run with a flow of 1 µs, a run without flows, and a run with a flow that takes no time."""
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ HOLDS_ZERO = verdicts.INCLUDES_ZERO
 def judged_by(
     monkeypatch: pytest.MonkeyPatch, metric: Metric, low: float, high: float, unfinished: tuple[int, int]
 ) -> Judgement:
-    """The judgement where the interval of the change has these limits; so many flows are unfinished."""
+    """Return the verdict for an interval with these limits; `unfinished` counts the flows of both sides."""
     change = Interval((low + high) / 2, low, high)
     monkeypatch.setattr(intervals, "mean_change", lambda *_: change)
     totals = {"goodput_gbps": 1.0}

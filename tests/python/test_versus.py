@@ -1,4 +1,4 @@
-"""The numbers that are drawn beside those of a paper: which metrics, lines, places and bars."""
+"""Tests of the table of measured and published values: metrics, lines, places and bars."""
 
 import math
 from pathlib import Path
@@ -18,23 +18,23 @@ CLAIMS = [
     claim(metric="other", expected=1.0),
     claim(metric="change", points=[(0.2, 1.0)], versus={"scheme": "a"}),
 ]
-"""The paper's points of scheme b; a number without a place; a change, which is no point of a metric."""
+"""Claims: the paper's points of scheme b, a number without a place, and a change, which has no point."""
 
 
 def drawn(experiment: Experiment, claims: list[Any], runs: list[Any]) -> Versus:
-    """Return the comparison of an experiment with its paper; it must exist."""
+    """Return the comparison of an experiment with its paper, which must exist."""
     found = versus(experiment, claims, runs)
     assert found is not None
     return found
 
 
 def along_load(**keys: Any) -> Experiment:
-    """An experiment along the load with these keys."""
+    """Return an experiment with the load as its axis, and these keys."""
     return Experiment("x", ["1"], Path("x.toml"), axis="load", **keys)
 
 
 SHOWN = drawn(along_load(show=["s", "ideal_m"]), CLAIMS, TWO_SCHEMES)
-"""Metric s and the bound of metric m are to be shown."""
+"""Table of an experiment that shows metric s, and the bound of metric m."""
 
 
 def test_metrics_that_are_to_be_shown_or_have_points_have_a_panel() -> None:

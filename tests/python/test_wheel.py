@@ -1,4 +1,4 @@
-"""The wheel: installed where there is no compiler, it runs."""
+"""Tests that the wheel can be installed and run without a compiler."""
 
 import re
 import shutil

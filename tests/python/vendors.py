@@ -1,4 +1,4 @@
-"""Configurations of switches that we wrote, and what applying a change to each comes to."""
+"""Sample configurations of switches, and functions that apply a change to them."""
 
 import json
 from dataclasses import replace
@@ -21,22 +21,22 @@ SAMPLES = {
     "junos": "junos.conf",
     "tc": "linux.txt",
 }
-"""A file for each format."""
+"""Name of a sample file for each format."""
 
 
 def sample(format_: str) -> str:
-    """Its text."""
+    """Return the text of a format's sample configuration."""
     return (SWITCHES / SAMPLES[format_]).read_text()
 
 
 def read(format_: str, text: str) -> Switch:
-    """Return the document without the names of the switch and its platform, which no writer writes."""
+    """Return a switch without its name, platform and chip, which no writer writes."""
     switch = reader(format_).read(text, f"{format_} text")
     return replace(switch, name=None, platform=None, chip=None)
 
 
 def applied(format_: str, there: str, change: str) -> str:
-    """A configuration after a change to it: commands are entered after it, patches and entries replace."""
+    """Return a configuration after a change: commands are appended, patches and entries are applied."""
     match format_:
         case "sonic":
             return json.dumps(_patched(json.loads(there), json.loads(change or "[]")))
@@ -46,7 +46,7 @@ def applied(format_: str, there: str, change: str) -> str:
 
 
 def _patched(document: dict[str, Any], operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """RFC 6902, of objects alone; what is not there cannot be replaced or removed."""
+    """Apply a JSON patch (RFC 6902) to objects; values to replace or remove must exist."""
     for each in operations:
         *parents, last = [part.replace("~1", "/").replace("~0", "~") for part in each["path"].split("/")[1:]]
         place: Any = document
@@ -68,7 +68,7 @@ def _patched(document: dict[str, Any], operations: list[dict[str, Any]]) -> dict
 
 
 def _replaced(document: dict[str, Any], change: str) -> dict[str, Any]:
-    """Entries in the place of those with their names; those that a comment removes are gone."""
+    """Replace the entries that the change has by name, and remove those that its comments name."""
     for key, value in (yaml.safe_load(change) or {}).items() if change else ():
         if isinstance(value, list):
             names = {entry["name"] for entry in value}

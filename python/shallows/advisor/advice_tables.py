@@ -48,7 +48,7 @@ def numbers(found: Answer) -> Table:
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
-    """Return pairs of a number of the recommendation and its reason."""
+    """Return pairs: a number in the recommendation, and the reason for it."""
     assert found.recommendation is not None  # noqa: S101
     lines = _settings(found, found.recommendation.candidate, found.today)
     return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
@@ -196,7 +196,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name, for each kind of change, the smallest one at which another setting is better."""
+    """Name the smallest change of each kind for which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change with the lowest upper limit, which decided most clearly, and its interval."""
+    """Format the change whose interval has the lowest upper limit, and this interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

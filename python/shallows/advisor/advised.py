@@ -82,7 +82,7 @@ def _classes(fabric: Fabric) -> list[Advice]:
 
 
 def _of_queues(numbers: Sequence[int]) -> str:
-    """Return the name of a threshold that all of these queues have.
+    """Return the name of a threshold that is the same for all of these queues.
 
     >>> _of_queues([2]), _of_queues([0, 1, 2, 5])
     ('K of queue 2, all queues busy', 'K of each of queues 0–2, 5, all queues busy')

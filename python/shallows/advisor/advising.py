@@ -136,7 +136,7 @@ def simulate(
 
 
 def write_rules(found: Answer, out: str | Path | None) -> None:
-    """Write the rules, and the change to the first setting by rules, if a folder is given.
+    """If a folder is given, write the rules, and the change to the first setting that they give.
 
     Raises
     ------

@@ -80,7 +80,7 @@ class Chip:
 
     @property
     def part(self) -> int | None:
-        """Return the bytes of one partition of the memory, which limit every queue; None if unknown."""
+        """Return the size in bytes of one memory partition, which limits every queue; None if unknown."""
         if self.memory is None:
             return None
         return self.memory.value // (self.parts.value if self.parts else 1)

@@ -147,7 +147,7 @@ def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
 
 
 def reached(resolved: Resolved) -> Table:
-    """Tabulate the highest marking probability of each queue, which packets meet at the queue's limit."""
+    """Tabulate the highest marking probability of each queue, which applies at the queue's limit."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.reach)):
@@ -231,7 +231,7 @@ def _served(scheduler: Scheduler | None) -> str:
 
 
 def limits(resolved: Resolved) -> Table:
-    """Tabulate by number of busy queues the limit of a queue, and the backlog that pauses its senders."""
+    """Tabulate the limit of a queue, and the backlog that pauses its senders, by number of busy queues."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):

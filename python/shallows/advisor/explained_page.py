@@ -94,7 +94,7 @@ def _in(line: Line, unit: Unit) -> Line:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return vertical lines at queue limits, at most as many as there are colours that no curve uses.
+    """Return vertical lines at queue limits, at most one for each colour that no curve uses.
 
     If there are too many, lines for fewer than 4 busy queues are omitted; if necessary, also those for
     fewer than 16.

@@ -57,7 +57,7 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
 
 
 def headrooms(resolved: Resolved) -> Iterator[Finding]:
-    """Find priority groups with less headroom than the data that IEEE 802.3 lets arrive after PAUSE."""
+    """Find priority groups with too little headroom for the data that may arrive after PAUSE (IEEE 802.3)."""
     seen = set()
     for profile in resolved.switch.profiles:
         speed, metres = resolved.rate_of(profile), profile.cable or resolved.hints.cable

@@ -55,7 +55,7 @@ STABLE = 2
 """Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share of the arrival time whose flows, the last ones, are excluded, as in `shallows compare`."""
+"""Share of the arrival time, at its end, whose flows are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -251,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
+        """Return whether one candidate beats another by estimates, which are faster than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -295,7 +295,7 @@ class Race:
 
     @property
     def per_run_s(self) -> float:
-        """Return the mean wall time of a run in seconds, divided by the number of cores, which share runs."""
+        """Return the mean wall time of a run in seconds, divided by the number of cores that share runs."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:

@@ -112,7 +112,7 @@ class Class:
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return the marking probability at the queue's limit, the highest one, by number of busy queues.
+        """Return the highest marking probability, that at the queue's limit, by number of busy queues.
 
         The result is empty if curve or limit is unknown.
         """

@@ -173,7 +173,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return K as operators set it for DCTCP: in packets at 1 and 10 Gb/s, as a share of the BDP above."""
+    """Return K as operators set it for DCTCP: packets up to 10 Gb/s, a share of the BDP at higher rates."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(
@@ -227,7 +227,7 @@ def per_class(
 ) -> Advice:
     """Return MQ-ECN's threshold of one round-robin queue while all queues are busy.
 
-    Queues of the round robin are numbered from `first` on.
+    The first queue of the round robin has the number `first`.
     """
     part = weights[place] / sum(weights)
     return Advice(

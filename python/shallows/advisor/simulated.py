@@ -53,7 +53,7 @@ def receivers(fabric: Fabric) -> int:
 
 
 def scale(fabric: Fabric) -> float:
-    """Return the share of a pool's memory that the simulation has."""
+    """Return the memory of a simulated pool, as a share of the real pool's memory."""
     return pool_ports(fabric) / fabric.buffer.ports
 
 

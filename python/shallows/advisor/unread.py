@@ -64,7 +64,7 @@ class Unread:
         return next((self._first[scope] for scope in scopes if scope in self._first), None)
 
     def beside(self, profiles: Iterable[PortProfile]) -> dict[str, Source]:
-        """Return a dictionary from ports outside these profiles to the first unread line about each."""
+        """Return a dictionary that maps ports outside these profiles to the first unread line about each."""
         known = {port for profile in profiles for port in profile.ports}
         return {
             scope.port: source

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
-    """Return the errors of unreadable runs in the sweeps inside a folder."""
+    """Return the error for each unreadable run in the sweeps inside a folder."""
     runs = [run for index in sorted(folder.glob(f"*/{INDEX}")) for run in inside_sweep(index.parent)]
     return [problem for run in runs if (problem := unfit(run, verify=verify))]
 

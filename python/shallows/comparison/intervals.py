@@ -174,7 +174,7 @@ class _Tails:
         self.confidence = confidence
 
     def accepts(self, log_ratio: float) -> bool:
-        """Return whether the test does not reject the ratio with this logarithm."""
+        """Return whether the test accepts the ratio with this logarithm."""
         import numpy as np
 
         values = self.values[0] * math.exp(log_ratio), self.values[1]

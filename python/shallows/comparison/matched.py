@@ -14,7 +14,7 @@ from shallows.runs.results import Run, describe
 
 @dataclass(frozen=True)
 class Matched:
-    """Runs of the compared schemes or values: for each of these, by point of the sweep and then by seed."""
+    """Runs of each compared scheme or value, by point of the sweep and then by seed."""
 
     runs: dict[str, dict[str, dict[int, Run]]]
     points: dict[str, Labels]

@@ -46,9 +46,7 @@ class Standing:
     """State in all metrics together, such as `dominated`; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
-    """Values that cannot be distinguished from this one: neither dominates the other, and it is not the case
-    that each is worse than the other in some metric.
-    """
+    """Other values that may dominate this one, or be dominated by it; the runs do not decide which."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ class _Front:
                 self.beats[winner, loser] = True
 
     def of(self, place: str) -> tuple[Front, list[str], list[str]]:
-        """Return the state of a value, the values that beat it, and those it cannot be distinguished from."""
+        """Return the state of a value, the values that beat it, and those for which this is undecided."""
         import numpy as np
 
         index = self.places.index(place)

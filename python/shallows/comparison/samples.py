@@ -130,7 +130,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Rename the series of a workload, class or group as its metrics name them, with `@` and `where`."""
+    """Append `@` and `where` to the names of series, as in the metrics of a workload, class or group."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 

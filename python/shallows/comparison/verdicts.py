@@ -23,8 +23,8 @@ SEEDS_ALONE = 5
 """Minimum number of seeds for intervals over whole runs; with fewer, each run is divided into batches."""
 
 BLOCKS = (20, 10)
-"""Minimum number of batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30). The second number
-applies if so many batches as the first one are statistically dependent.
+"""Minimum number of batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30). The first number
+applies unless that many batches are statistically dependent; then the second number applies.
 """
 
 FEWEST_FLOWS = 10

@@ -429,7 +429,7 @@ def starvation(runs: Runs) -> "Figure":
 
 
 def shares(runs: Runs) -> "Figure":
-    """Draw histograms of the number of packets of each traced flow acknowledged in the last trace interval.
+    """Draw a histogram over traced flows: the packets acknowledged for each in the last trace interval.
 
     Narrow histograms mean fair sharing. Schemes have one panel each, with the same bins; seeds are pooled.
     The last bin includes all values above `MOST_SHARES` times the mean.

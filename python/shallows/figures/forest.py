@@ -26,7 +26,7 @@ FIRST: dict[str, Any] = {"marker": "^", "color": "black", "markerfacecolor": "bl
 """Marker of the first place in the ranking."""
 
 LEFT = {"Pareto-optimal", "cannot tell"}
-"""Verdicts, over all metrics, that a place can have if no other place demonstrably beats it."""
+"""States, over all metrics, of a place that no other place demonstrably beats."""
 
 SMALL = 4.0
 """Ratio of largest to smallest value of the scale below which its labels are in percent."""
@@ -45,8 +45,9 @@ NAME_CHARACTERS = 34
 def draw(comparison: Comparison) -> "Figure":
     """Draw the changes of the main metrics with their intervals, one panel for each scheme.
 
-    A comparison of more than six places shows one row for each place in the order of the ranking, with its
-    change relative to the first place. Names of places that no other place beats are bold.
+    Places are the compared combinations of axis values. With more than six, each place has one row, in the
+    order of the ranking, with its change relative to the first place. Names of places that no other place
+    beats are bold.
 
     The scale is logarithmic, so that half and twice are equally far from no change. An interval without a
     limit ends in an arrow.

@@ -31,7 +31,7 @@ WIDE = 4.0
 """Ratio of the ends of a scale above which it is logarithmic."""
 
 MOST_LETTERS = 18
-"""Letters of all labels below a panel of `dots`."""
+"""Maximum number of letters in all tick labels below a panel of `dots`."""
 
 DECADES = 4
 """Number of decades of a logarithmic scale that includes zero; smaller values are drawn next to zero."""
@@ -61,7 +61,8 @@ def frontier(
     metrics
         Metrics of the horizontal and of the vertical axis.
     baseline
-        Selection of the runs by which values are divided, pair by pair of seeds. Default: values as measured.
+        Labels of the baseline's runs. Each value is divided by the baseline's value with the same seed.
+        Default: values as measured.
     ideal
         Whether to state the lower bound of completion times, those in a network without queues.
 
@@ -127,7 +128,7 @@ def frontier(
 def dots(
     runs: Runs, *, metrics: Sequence[str] = SHOWN, rows: str = "scheme", baseline: Selection | None = None
 ) -> "Figure":
-    """Draw a row for each scheme and a panel for each metric; runs that differ otherwise have own markers.
+    """Draw a row for each scheme and a panel for each metric; markers show the runs' other labels.
 
     Bars are 95 % intervals over seeds, from three seeds on.
 
@@ -140,8 +141,8 @@ def dots(
     rows
         Axis of the rows: `scheme`, or an axis of the sweep.
     baseline
-        Selection of the runs by which values are divided, pair by pair of seeds, such as
-        `{"scheme": "DCTCP"}`. Default: values as measured.
+        Labels of the baseline's runs, such as `{"scheme": "DCTCP"}`. Each value is divided by the baseline's
+        value with the same seed. Default: values as measured.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rows of whole numbers in compact columns, as a million flows as objects would take too much memory."""
+"""Rows of whole numbers in compact columns, because a million flows as objects take too much memory."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -302,7 +302,7 @@ def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Pat
 
 
 def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
-    """Return a line of an error in which imported files replace places in files that are not written."""
+    """Return a line of an error message, with the place in the imported file instead of the unwritten one."""
     row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
     if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
         line = imported.flows[int(row[1]) - 2].line

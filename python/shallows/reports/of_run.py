@@ -114,10 +114,10 @@ def warnings(summary: Mapping[str, Any]) -> list[str]:
 
 
 def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return a dictionary of groups that have too few samples for a p99, with their number of samples.
+    """Return a dictionary that maps each group with too few samples for a p99 to its number of samples.
 
-    Groups are size bins of flows, and workloads of queries. Samples are added over `seeds`, which are the
-    summaries of runs.
+    Groups are size bins of flows, and workloads of queries. Samples are added up over
+    `seeds`, the summaries of runs that differ only in their seed.
     """
     found = {}
     for what, key in (("flows", "fct_us"), ("queries", "queries")):

@@ -1,4 +1,4 @@
-"""Rankings on the page of a sweep: the order of all places and the Pareto-optimal ones, with a chart."""
+"""Rankings on a sweep's page: the order of all combinations of swept values, Pareto front, and chart."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,7 @@ def blocks(found: Comparison) -> list[Block]:
 
 
 def _chart(rankings: Sequence[Ranking]) -> Chart | None:
-    """Return a scatter plot of two metrics: undominated places by name, dominated ones in grey."""
+    """Return a scatter plot of two metrics: dominated places are grey, all others have names."""
     names = rankings[0].metrics[:2]
     if len(names) < 2 or any(each.metrics[:2] != names for each in rankings):
         return None

@@ -301,7 +301,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of the busiest port's and its pool's backlog over time, for each point's first seed."""
+    """Return charts of the backlog of the busiest port and its pool over time, at each point's first seed."""
     from shallows.series.backlogs import busiest, pools_beside
 
     first: dict[tuple[str, At], Run] = {}
@@ -368,7 +368,7 @@ def _over_time(
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of all lines at each point; lines with equal thresholds share one."""
+    """Return the marking thresholds of all lines at each point, without repeating equal thresholds."""
     owners: dict[tuple[str, float, At], list[str]] = {}
     for (line, at), found in known.items():
         for called, value in found:

@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds behind the verdict: the smallest one among the places that have it."""
+        """Return the number of seeds behind the verdict, the smallest one over places with the verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property

@@ -241,7 +241,7 @@ class RunFolder:
 
 
 def lease_or_wait(final: Path) -> Lease:
-    """Lease a run's folder; if its lease may have expired, wait until that is certain.
+    """Lease a run's folder; if the lease of another process may have expired, wait until this is certain.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def _space() -> str:
 
 
 def _started(number: int) -> str:
-    """Return the start time of a process in ticks since boot; empty if there is none or /proc is unusable."""
+    """Return the start time of a process in ticks since boot; empty if it has ended or /proc is unusable."""
     try:
         # Even in a PID namespace, /proc may show the processes of the whole machine.
         if str(Path("/proc/self").readlink()) != str(os.getpid()):

@@ -87,12 +87,12 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Return the mean of the goodputs of flows, each from its arrival to the end of the run, in Gbit/s."""
+    """Return the mean goodput of flows, each measured from its arrival to the end of the run, in Gbit/s."""
     return float(_goodputs(run, where).mean())
 
 
 def jain(run: Run, _: None, where: Flows) -> float:
-    """Return Jain's fairness index of the goodputs of flows from their arrivals to the end of the run."""
+    """Return Jain's index of the goodputs of flows, each measured from its arrival to the end of the run."""
     return _index(_goodputs(run, where))
 
 
@@ -229,12 +229,12 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Return a statistic over traced flows of the packets acknowledged in the last `last.us` µs."""
+    """Return a statistic over traced flows: packets of each flow acknowledged in the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 
 def acked_packets(run: Run, last_us: float) -> "pl.Series":
-    """Return, for each traced flow, the full segments acknowledged in the last `last_us` µs of the run."""
+    """Return how many full segments of each traced flow were acknowledged in the run's last `last_us` µs."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces")
@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gaps of the selected flows that arrived after the warm-up."""
+    """Return a statistic of the longest gap of each selected flow that arrived after the warm-up."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(

@@ -562,7 +562,7 @@ class _Reader:
 
 
 def of_statements(statements: Sequence[Statement], name: str, form: str) -> Switch:
-    """Build the switch of a running configuration's lines."""
+    """Build a `Switch` from the lines of a running configuration."""
     reader = _Reader(name)
     for statement in statements:
         reader.take(statement)

@@ -76,7 +76,7 @@ class Entry:
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """Return the port and queue that a row's key names, without those of which it names several."""
+        """Return the port and the queue in a row's key; each is left empty if the key has several."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")

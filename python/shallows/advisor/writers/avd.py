@@ -138,7 +138,7 @@ def _queue(queue: dict[str, Any], text: str) -> None:
 
 
 def _ends(low: str, unit: str, high: str, other: str) -> dict[str, Any]:
-    """Return both ends in one unit, as AVD requires."""
+    """Return both ends of a curve in one unit, as AVD requires."""
     if unit == other:
         return {"units": unit, "min": int(low), "max": int(high)}
     return {"units": "bytes", "min": int(low) * _UNITS[unit], "max": int(high) * _UNITS[other]}

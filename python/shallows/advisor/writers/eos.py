@@ -268,7 +268,7 @@ def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str,
 
 
 def _share(profile: PortProfile, queue: Queue, inner: tuple[str, ...], told: Told) -> None:
-    """Add a weight as a percentage of the port's queues that are not strict."""
+    """Add a weight as a percentage of the sum of weights, over the port's queues that are not strict."""
     weights = {
         each.number: each.scheduler.weight or 0
         for each in profile.queues
