@@ -56,7 +56,7 @@ class Offered:
 
     @cached_property
     def asking(self) -> list[int]:
-        """Numbers of the workloads with queries."""
+        """Indices of the workloads that send queries, in the order of the scenario."""
         return [
             place
             for place, each in enumerate(self.scenario["workload"])

@@ -63,7 +63,7 @@ pub enum GroupLimit {
 pub struct Lossless {
     /// Memory for packets that arrive after the pause (`xoff`). With a headroom pool, the maximum part of that pool for this group.
     pub headroom: Bytes,
-    /// Amount of shared memory up to which the group may be resumed regardless of its limit (`xon`).
+    /// The group may be resumed when it uses at most this much shared memory, whatever its limit is (`xon`).
     pub xon: Bytes,
     /// Distance below the limit at which the group is resumed (`xon_offset`).
     pub xon_offset: Bytes,

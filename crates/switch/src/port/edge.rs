@@ -286,7 +286,7 @@ impl Edge {
         self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted
     }
 
-    /// Adds a packet that joins `queue` to the accounts.
+    /// Updates the accounts when a packet joins `queue`.
     #[inline(always)]
     fn hold(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         buffer.take(self.account + queue, size, memory);

@@ -132,7 +132,8 @@ pub struct Hurried {
 }
 
 impl Hurried {
-    /// Gives this thread priority on the processors of `mask`; `None` if that is not allowed, or the thread is gone.
+    /// Gives the thread with this identifier priority on the processors in `mask`. Returns `None` if that is not allowed or if the thread has
+    /// ended.
     fn new(thread: libc::pid_t, mask: u32) -> Option<Self> {
         let attributes = SchedulingAttributes::of(thread)?;
         // SAFETY: the kernel writes one set, for which zeros are valid.
