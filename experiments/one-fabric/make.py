@@ -134,7 +134,7 @@ def pulser() -> dict[str, Any]:
 
 
 def schemes(fabric: Fabric, factor: float = 1.0) -> Iterator[Scheme]:
-    """Yield all schemes. The parameters of each follow from the rule of its paper; its main parameter is then multiplied by `factor`."""
+    """Yield all schemes, set by the rules of their papers, with main parameters multiplied by `factor`."""
     link, rtt = fabric.rate, fabric.rtt
     practice = rules.dctcp_practice(link, rtt)
     standard = factor * practice.number

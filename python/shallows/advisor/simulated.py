@@ -1,8 +1,8 @@
 """Small scenarios that represent a fabric with a candidate setting.
 
 One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive from hosts at other pools. If
-the switch has uplinks, the scenario is a leaf-spine network with the same oversubscription and all-to-all traffic.
-If fewer ports are simulated than share a pool, the memory shrinks in proportion.
+the switch has uplinks, the scenario is a leaf-spine network with the same oversubscription and all-to-all
+traffic. If fewer ports are simulated than share a pool, the memory shrinks in proportion.
 """
 
 import math
