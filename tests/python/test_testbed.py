@@ -394,10 +394,7 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
 
 
 def _blocks(path: Path) -> list[tuple[int, bytes]]:
-    """Return type and contents of each block in a pcapng file.
-
-    Type 6 is a packet: 20 bytes, then its frame.
-    """
+    """Return type and contents of each pcapng block. Type 6 is a packet: 20 bytes, then its frame."""
     data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
