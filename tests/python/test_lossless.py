@@ -24,6 +24,9 @@ def test_pauses_have_a_table_and_a_place_in_the_summary(tmp_path: Path) -> None:
     table = tables.pauses(run.summary)
     assert table is not None
     assert table.rows[0][0] == "class 0"
+    page = sh.report(run.path).read_text(encoding="utf-8")
+    assert table.title in page
+    assert f">{counts['pauses']:,}</td>" in page
 
 
 def test_a_run_without_lossless_classes_has_no_such_table(scenario: Path, tmp_path: Path) -> None:

@@ -20,8 +20,13 @@ fn refusal(text: &str, sets: &[(&str, &str)]) -> String {
 
 /// Returns the counts of class 0 at the port of this name.
 fn at(report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
+    of_class(0, report, experiment, name)
+}
+
+/// Returns the counts of a class at the port of this name.
+fn of_class(class: u8, report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
     let link = experiment.network.links.iter().position(|link| link.name == name).expect("a port");
-    *report.pauses().iter().find(|row| row.link == link as u32 && row.class == 0).expect("a row")
+    *report.pauses().iter().find(|row| row.link == link as u32 && row.class == class).expect("a row")
 }
 
 /// Two hosts send datagrams at full rate to a third.
@@ -109,6 +114,75 @@ fn a_pause_by_hand() {
     assert_eq!((port.admitted, port.max_headroom), (59, Bytes(26 * 1_538)));
     // Own packet and frame, cable, response, the packet begun, the packet that did not fit, and one byte.
     assert_eq!(port.headroom, Bytes(1_622 + 12_500 + 25_216 + 1_538 + 1_538 + 1));
+}
+
+#[test]
+fn packets_of_a_lossless_class_fill_whole_cells() {
+    // A packet of 1,538 bytes fills 7 cells of 254 bytes, 1,778 bytes. The limit of 50,000 bytes is 196 cells, exactly 28 packets. The 29th
+    // packet to arrive fills the last of them: XOFF at 10,500 ns + 29 * 123.04 ns = 14,068.16 ns, and its effect 2,524 ns later.
+    let text = blocked(None, "auto").replace("pool = '1MB'", "pool = '1MB', cell = '254B'");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let nic = at(&report, &experiment, "host0->switch0");
+    assert_eq!((nic.received, nic.paused), (1, Duration(100_000_000 - 16_592_160)));
+    // Until then, 54 packets have started: one has left, 28 are below the limit, and 25 are in headroom.
+    assert_eq!(report.port("host0->switch0").expect("a port").sent, 54);
+    let port = at(&report, &experiment, "switch0->host0");
+    assert_eq!((port.admitted, port.max_headroom), (54, Bytes(25 * 1_778)));
+    // 42,415 bytes can arrive. Acknowledgements of 78 bytes, the smallest packets, need 254 / 78 times their size: 543.8 cells.
+    assert_eq!(port.headroom, Bytes(544 * 254));
+}
+
+#[test]
+fn a_pool_of_headroom_that_is_too_small_drops_and_the_run_is_valid() {
+    // As in the pause by hand, 26 packets arrive after the limit; 13 of them, 19,994 bytes, fit in the pool.
+    let text =
+        |pool: &str| blocked(None, "auto").replace("headroom = 'auto'", &format!("headroom_pool = '{pool}'"));
+    let (experiment, report) = (parse(&text("20KB"), &[]), run(&text("20KB"), &[]));
+    let port = at(&report, &experiment, "switch0->host0");
+    assert_eq!((port.admitted, port.dropped, port.max_headroom), (1 + 32 + 13, 13, Bytes(13 * 1_538)));
+    assert_eq!(report.summary()["lossless"]["class0"]["dropped"], 13);
+    assert!(report.problems().is_empty(), "{:?}", report.problems());
+    let report = run(&text("40KB"), &[]);
+    assert_eq!(report.summary()["lossless"]["class0"]["dropped"], 0);
+    // Two senders that are paused at once share the pool.
+    let incast = |pool: &str| {
+        run(INCAST, &[("switch.lossless.headroom_pool", pool)]).summary()["lossless"]["class0"]["dropped"]
+            .as_u64()
+    };
+    assert!(incast("40KB") > Some(0));
+    assert_eq!(incast("90KB"), Some(0));
+}
+
+#[test]
+fn a_pause_stops_one_of_two_lossless_classes_if_each_has_a_queue() {
+    // Hosts 0 and 1 send class 0 to host 2, whose link is congested. Host 0 also sends class 1 to host 3 at 40 Gb/s.
+    let source = |senders: &str, receiver: u32, class: u8, rate: u32| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = {senders}\nreceivers = {receiver}\nclass = {class}\noverload = true\n\
+             pattern = {{ kind = 'constant', rate = '{rate}Gbps' }}\n"
+        )
+    };
+    let text = |nic: &str| {
+        format!(
+            "stop.at = '500us'\nhost.jitter = 'off'\nhost.nic = {{ limit = '1GB', backpressure = 'off'{nic} }}\ntcp = {{}}\n\
+             [topology]\nkind = 'star'\nhosts = 4\nrate = '100Gbps'\nlink_delay = '500ns'\n\
+             [switch]\nbuffer = {{ kind = 'dynamic-threshold', pool = '2MB' }}\nport = {{ kind = 'dwrr', queues = 2, quantum = '1500B' }}\n\
+             lossless = {{ classes = [0, 1], alpha = 0.125 }}\n{}{}",
+            source("[0, 1]", 2, 0, 60),
+            source("0", 3, 1, 40)
+        )
+    };
+    let share = |text: &str| {
+        let (experiment, report) = (parse(text, &[]), run(text, &[]));
+        let paused = |class| of_class(class, &report, &experiment, "host0->switch0").paused;
+        assert!(paused(0) > Duration::from_micros(20), "class 0 is paused");
+        assert_eq!(paused(1), Duration::ZERO, "class 1 is not");
+        assert!(report.problems().is_empty(), "{:?}", report.problems());
+        report.port("switch0->host3").expect("a port").sent_bytes.0 as f64 * 8.0 / 500e-6 / 40e9
+    };
+    assert!(share(&text(", port = { kind = 'dwrr', queues = 2, quantum = '1500B' }")) > 0.98);
+    let alone = share(&text(""));
+    assert!(alone < 0.95, "both classes wait in one queue of the NIC: {alone}");
 }
 
 #[test]
@@ -248,4 +322,34 @@ fn impossible_settings_are_refused_with_the_numbers() {
     assert!(marks.contains("must act when packets join the queue"), "{marks}");
     let bins = refusal(INCAST, &[("switch.port", "{kind = 'sfq'}")]);
     assert!(bins.contains("must have queues that can be paused"), "{bins}");
+}
+
+#[test]
+fn routes_that_form_a_cycle_are_refused_with_the_cycle() {
+    let ring = |switches: usize| {
+        let links: Vec<String> = (0..switches)
+            .map(|from| {
+                let to = (from + 1) % switches;
+                format!("{{ between = ['h{from}', 's{from}'] }}, {{ between = ['s{from}', 's{to}'] }}")
+            })
+            .collect();
+        format!(
+            "stop.at = '1us'\ntcp = {{}}\ntopology = {{ kind = 'graph', rate = '100Gbps', hosts = ['h{{0..{switches}}}'], \
+             switches = ['s{{0..{switches}}}'], links = [{}] }}\n\
+             switch = {{ buffer = {{ kind = 'complete-sharing', pool = '1MB' }}, lossless = {{ classes = [0] }} }}\n\
+             workload = [{{ kind = 'incast', senders = 0, receivers = 1, size = '1KB' }}]\n",
+            links.join(", ")
+        )
+    };
+    // Routes of a ring of five switches cross two of its links, so each link waits for the next one.
+    let text = refusal(&ring(5), &[]);
+    assert!(text.contains("pauses can wait for each other in a cycle (deadlock): "), "{text}");
+    let names = text.split("(deadlock): ").nth(1).and_then(|rest| rest.split(", and the first").next());
+    let links: Vec<&str> = names.expect("a cycle").split(" waits for ").collect();
+    assert_eq!(links.len(), 5, "{links:?}");
+    for (link, next) in links.iter().zip(links.iter().cycle().skip(1)) {
+        assert_eq!(link.split("->").nth(1), next.split("->").next(), "{links:?}");
+    }
+    // In a ring of three switches, every route crosses only one.
+    assert!(parse(&ring(3), &[]).network.lossless.is_some());
 }
