@@ -1,6 +1,6 @@
 //! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
-//! The simulator and the testbed read these types; only [`crate::parse`] creates them. They contain no decisions.
+//! The simulator and the testbed read these types; only [`crate::parse()`] creates them. They contain no decisions.
 
 use std::ops::Deref;
 
@@ -18,7 +18,7 @@ use crate::workload::{Arrivals, Classed, Classes, Generator, LocalHosts, Workloa
 
 /// Checked scenario with a seed.
 ///
-/// Other crates can only read it: its parts are the fields of [`Setup`], and only [`crate::parse`] creates one.
+/// Other crates can only read it: its parts are the fields of [`Setup`], and only [`crate::parse()`] creates one.
 ///
 /// ```compile_fail
 /// fn edit(experiment: &mut shallows_scenario::Experiment) {

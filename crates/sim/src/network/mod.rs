@@ -125,7 +125,7 @@ pub trait Driver<T> {
     /// Schedules a call of [`Network::deliver`] for this link at the time `at`.
     fn deliver_at(&mut self, at: Instant, link: LinkAt);
 
-    /// Schedules a call of [`Network::pause`] for this link at the time `at`.
+    /// Schedules a call of `Network::pause` for this link at the time `at`.
     fn pause_at(&mut self, _at: Instant, _link: LinkAt) {
         unreachable!("this driver has no networks with lossless classes")
     }
