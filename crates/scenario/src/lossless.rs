@@ -9,7 +9,7 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::{generic, largest_response};
 use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::pause_time;
+use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 
 use crate::check::Checker;
 use crate::memory::full_packet;
@@ -17,9 +17,6 @@ use crate::quantity::Automatic;
 use crate::resolved::Resolved;
 use crate::spec;
 use crate::topology::{Link, Lossless, LosslessPort, Network, PortKind};
-
-/// Size of a PFC frame on the wire.
-const PFC_FRAME: u64 = 84;
 
 /// Smallest packet of a simulation without framing: a pure acknowledgement without options.
 const SMALLEST: u64 = 40;
@@ -121,7 +118,7 @@ fn port(
     };
     let (half, least) = (
         pause_time(link.rate, wanted.quanta / 2),
-        response + link.rate.transmission_time(packet + Bytes(PFC_FRAME)),
+        response + link.rate.transmission_time(packet + FRAME_SIZE),
     );
     checker.require(half >= least, "switch.lossless.quanta", || {
         format!(

@@ -5,20 +5,17 @@
 //! time, until another frame resumes it or the pause time is over.
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Duration, Instant};
+use shallows_core::{Duration, Instant};
 use shallows_measure::{Lost, PauseCounts};
 use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{Change, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
+use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::link::{NONE, Way};
 use crate::network::pauses::{Lossless, PausePort, PriorityCounts};
 use crate::network::{Driver, LinkAt, Network};
-
-/// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
-const FRAME: Bytes = Bytes(84);
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -187,7 +184,7 @@ impl<T: Copy + Default> Network<T> {
             if std::mem::take(&mut link.waking) {
                 driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
             }
-            let Way { arrival, exit } = link.send_frame(now, FRAME);
+            let Way { arrival, exit } = link.send_frame(now, FRAME_SIZE);
             for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
                 counts.frames += u64::from(quanta.is_some());
             }
@@ -262,7 +259,7 @@ fn header_of(frame: &Frame) -> Header {
     }
     Header::new(HostId(0), HostId::NEXT_NODE)
         .with_ports(enabled << 8 | paused, most)
-        .with_size(FRAME.0 as u16)
+        .with_size(FRAME_SIZE.0 as u16)
 }
 
 /// Returns the frame with this header.
@@ -287,7 +284,7 @@ mod tests {
             let frame = Frame { quanta };
             let header = header_of(&frame);
             assert_eq!(frame_of(&header), frame);
-            assert_eq!((header.ports().1, header.size()), (most, FRAME));
+            assert_eq!((header.ports().1, header.size()), (most, FRAME_SIZE));
         }
     }
 }

@@ -4,8 +4,7 @@ use std::fmt;
 
 use shallows_core::{Bytes, Duration, Rate};
 
-/// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
-const PFC_FRAME: Bytes = Bytes(84);
+use crate::pfc::FRAME_SIZE;
 
 /// A link over which packets arrive at the switch, and the largest packets on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ impl Headroom {
         };
         let on_the_wire = 2 * u128::from(link.propagation.0) * u128::from(link.rate.0);
         Self {
-            own: ratio(link.packet + PFC_FRAME),
+            own: ratio(link.packet + FRAME_SIZE),
             cable: Bytes(on_the_wire.div_ceil(8_000_000_000_000) as u64),
             response: link.response,
             peer: link.packet,

@@ -5,6 +5,9 @@ use shallows_core::{Bytes, Duration, Rate};
 /// Number of priorities of a link.
 pub const PRIORITIES: usize = 8;
 
+/// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
+pub const FRAME_SIZE: Bytes = Bytes(84);
+
 /// Contents of a PFC frame: the pause time of each enabled priority, in quanta of 512 bit times. A pause time of zero resumes the
 /// priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

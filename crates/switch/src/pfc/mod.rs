@@ -8,6 +8,6 @@ mod frame;
 mod pause_timers;
 mod pauser;
 
-pub use self::frame::{Frame, PRIORITIES, pause_time};
+pub use self::frame::{FRAME_SIZE, Frame, PRIORITIES, pause_time};
 pub use self::pause_timers::{Change, PauseTimers};
 pub use self::pauser::{Config as PauserConfig, Pauser};
