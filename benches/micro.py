@@ -98,7 +98,7 @@ def growth(binary: Path, operation: str, count: int) -> float:
 
 
 def nanoseconds(binary: Path, operation: str) -> float:
-    """Return the time of one operation in ns: that of the fastest of three runs, without start-up."""
+    """Return the time of one operation in ns, without start-up, from the fastest of three runs."""
 
     def least(count: int) -> float:
         times = []

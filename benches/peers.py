@@ -77,7 +77,7 @@ def measure_scaling(repeats: int) -> dict[str, Any]:
 
 
 def make_flow_list(count: int) -> tuple[Path, int]:
-    """Write the list of `count` flows; return the file and the sum of the flows' bytes."""
+    """Write a list of `count` flows; return its path and the total size of the flows in bytes."""
     path = FOLDER / f"flows-{count}.csv"
     rows = flows.write(path, count, LOAD, FLOWS_SEED)
     return path, sum(row.bytes for row in rows)
@@ -93,7 +93,7 @@ def compare(case: Case) -> dict[str, Any]:
 
 
 def print_case(name: str, case: Case) -> None:
-    """Print both sides of one case and their ratio."""
+    """Print the results of both simulators for one case, and the ratio of their speeds."""
     print(f"\n{name}")
     print(
         f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}"

@@ -103,7 +103,7 @@ def grid(fabric: Fabric) -> list[Candidate]:
 
 @dataclass
 class Measured:
-    """Samples of settings in one fabric, by name and seed, in a file; only with the series that goals use."""
+    """Samples of settings in one fabric, by name and seed. A file stores the series that goals use."""
 
     fabric: Fabric
     settings: dict[str, Candidate]
@@ -128,7 +128,7 @@ class Measured:
                     self._kept[record["key"]] = record
 
     def add(self, names: Iterable[str], seeds: range) -> None:
-        """Run these settings with these seeds, unless they are stored."""
+        """Add the samples of these settings with these seeds; runs that are stored are not repeated."""
         wanted = [(name, seed, _key(self.texts[name], seed)) for seed in seeds for name in names]
         missing = [(self.texts[name], seed, key) for name, seed, key in wanted if key not in self._kept]
         needed = {goal.metric.series for goal in self.fabric.goals}

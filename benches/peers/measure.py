@@ -43,7 +43,7 @@ def median(runs: Sequence[Run], measure: Callable[[Run], float]) -> float:
 
 
 def figures(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the medians of one simulator for `peers.json`."""
+    """Return the medians of one simulator's speed, time, packet-hops and memory, for `peers.json`."""
     return {
         "hops_per_s": median(runs, lambda run: run.hops_per_s),
         "wall_s": median(runs, lambda run: run.wall_s),
@@ -65,7 +65,7 @@ def speed_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[float, flo
 
 
 def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """Return the ratio of our mean FCT to theirs by size bin, averaged over repeats with different seeds."""
+    """Return, by size bin, our mean FCT divided by theirs; each mean is over repeats with different seeds."""
 
     def mean(runs: Sequence[Run], size: str) -> float:
         return statistics.fmean(run.mean_fct_us[size] for run in runs)

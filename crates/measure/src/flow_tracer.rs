@@ -23,7 +23,7 @@ pub struct FlowTracer {
 #[derive(Debug)]
 struct Trace {
     every: Option<Duration>,
-    /// Flows whose senders are active; only used by traces at intervals.
+    /// Flows whose senders are active. Used only by traces with readings at fixed intervals.
     active: BTreeSet<u32>,
 }
 
@@ -56,7 +56,7 @@ impl FlowTracer {
         Self { traces: experiment.flow_traces.iter().map(trace).collect(), flows: BTreeMap::new() }
     }
 
-    /// Returns the indices of the traces at intervals.
+    /// Returns the indices of the traces with readings at fixed intervals.
     pub fn at_intervals(&self) -> impl Iterator<Item = u32> + use<> {
         let every: Vec<bool> = self.traces.iter().map(|trace| trace.every.is_some()).collect();
         (0..every.len() as u32).filter(move |&number| every[number as usize])

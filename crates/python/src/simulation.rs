@@ -11,7 +11,7 @@ use shallows_sim::{Need, Progress, Simulation};
 use crate::defect::guard;
 use crate::report::PyReport;
 
-/// Run of one experiment. `None` after it has finished or failed, and while another thread uses it.
+/// Run of one experiment. Contains `None` after the run has finished or failed, and while another thread uses it.
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 

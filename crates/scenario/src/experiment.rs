@@ -393,17 +393,17 @@ pub struct Probe {
 /// Rule for the times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
-    /// Equal intervals.
+    /// Equal intervals between datagrams.
     Constant {
         /// Rate, in bits per second on the wire.
         rate: Rate,
     },
-    /// Exponential intervals.
+    /// Exponentially distributed intervals between datagrams.
     Poisson {
         /// Average rate, in bits per second on the wire.
         rate: Rate,
     },
-    /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
+    /// Bursts: datagrams at equal intervals for the time `on`, then a pause of `off`, repeatedly.
     OnOff {
         /// Rate during a burst, in bits per second on the wire.
         rate: Rate,

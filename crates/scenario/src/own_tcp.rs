@@ -20,7 +20,7 @@ const MOST_AGREEMENTS: usize = 1 << 14;
 /// `tcp` table of a workload with inherited settings filled in. Several workloads can share it.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
-    /// Index in the scenario of the first workload with this table.
+    /// Index of the first workload in the scenario that has this table.
     pub(crate) workload: usize,
     /// Settings at the hosts of each group, by group number. Group 0 consists of the hosts in no other group.
     pub(crate) of_groups: Vec<Tcp>,

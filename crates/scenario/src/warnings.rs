@@ -74,7 +74,7 @@ impl Experiment {
         ))
     }
 
-    /// Returns the size in `unit` of a full packet at the port of `link`.
+    /// Returns the size of a full packet at the port of `link`, counted in `unit`.
     fn one_packet(&self, link: &Link, unit: aqm::Unit) -> u64 {
         let packet = self.network.mtu + self.network.framing;
         match unit {

@@ -80,8 +80,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the recursion of a tandem of queues: a link begins to transmit a packet when the packet has arrived and the packet
-        /// before it has been transmitted.
+        /// Compares the result with the recursion for queues in tandem: a link begins to transmit a packet when the packet has arrived and
+        /// the previous packet has been transmitted.
         #[test]
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),

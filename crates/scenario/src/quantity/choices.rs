@@ -29,7 +29,7 @@ impl Jitter {
         }
     }
 
-    /// Returns an equal jitter without `"auto"`: a duration, or off if the delay is zero.
+    /// Returns this jitter with `"auto"` replaced by its value: a duration, or off if the delay is zero.
     pub(crate) fn spelled_out(self, rate: Rate, packet: Bytes) -> Self {
         let time = self.time(rate, packet);
         if time == Duration::ZERO { Self::Off } else { Self::Upto(time) }

@@ -14,7 +14,7 @@ use crate::tagged::tagged;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Poisson {
-    /// Load: the average share of the capacity of the links in `of` that the flows use. Below 1 unless `overload` is set.
+    /// Load: the average share of the capacity that the flows use, on the links that `of` selects. Below 1 unless `overload` is set.
     pub(crate) load: f64,
     /// Links to whose capacity `load` refers. Default `"receivers"`.
     #[serde(default)]
@@ -327,8 +327,8 @@ pub(crate) struct Udp {
     pub(crate) receivers: HostSet,
     /// Rule for the times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
-    /// Whether the total traffic that all workloads offer a link may exceed its capacity. The total ignores start and stop times, and may
-    /// always equal the capacity. Default false.
+    /// Whether the total traffic that all workloads offer a link may exceed its capacity. The total ignores start and stop times. A total
+    /// equal to the capacity is always allowed. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
     /// Bytes of data in each datagram. Default: the largest payload that fits into the MTU.

@@ -87,7 +87,7 @@ impl Links {
         (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
     }
 
-    /// Returns the signals that a flow emits: first when it is received, then when it is acknowledged.
+    /// Returns the signals that a flow emits: first those for its receipt, then those for its acknowledgement.
     fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }

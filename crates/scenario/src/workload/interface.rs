@@ -121,8 +121,8 @@ pub struct Arrivals {
     pub queries: f64,
 }
 
-/// Returns the number of events that begin at `start` and follow each other after `gap` picoseconds. It is at most `most`, and events after
-/// `end` do not count.
+/// Returns the number of events if one occurs at `start` and another after every `gap` picoseconds. The result is at most `most`; events
+/// after `end` do not count.
 pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
     let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
     most.map_or(f64::INFINITY, |most| most as f64).min(until)

@@ -47,7 +47,7 @@ impl Hosts {
         self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// Passes a packet that the NIC releases to the NIC's agent and to the host.
+    /// Passes a packet to the NIC's agent and then to the host, once the NIC has released the packet.
     fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let host = arrived.header.destination;
         self.nic(host).on_packet(driver.now(), arrived.bytes);

@@ -30,8 +30,8 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next local port number for a new connection.
     next_port: u16,
-    /// Service port for new connections to another host, if it is not the default. It is incremented when all local ports are in use with
-    /// it.
+    /// Service port for new connections to each other host, if it is not the default. A port number is incremented when every local port
+    /// has a connection to it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,

@@ -229,7 +229,7 @@ impl Packets {
         }
     }
 
-    /// Stores the next body from `bodies`. The body belongs to `packet`, a reference to another store. Returns the new reference to this
+    /// Stores the next body from `bodies`, which is the body of `packet`. `packet` refers to another store; returns the reference to this
     /// store.
     #[inline]
     pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {

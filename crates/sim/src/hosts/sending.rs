@@ -165,7 +165,7 @@ impl Hosts {
         }
     }
 
-    /// Processes an acknowledgement at its host.
+    /// Processes an acknowledgement at the host that receives it.
     #[inline(always)]
     pub(super) fn receive_ack(&mut self, header: &Header, packet: &AckPacket, driver: &mut impl Driver) {
         let place = Place { host: header.destination, slot: packet.name.slot };

@@ -72,7 +72,7 @@ pub(crate) enum Taking {
 const LARGEST: u32 = 65_535;
 
 impl Arrived {
-    /// Returns a single packet.
+    /// Creates the arrival of one packet that is not merged with others.
     #[inline]
     pub(crate) fn one(header: Header, packet: PacketRef) -> Self {
         Self { header, packet, packets: 1, bytes: header.size() }
