@@ -37,7 +37,7 @@ Case = tuple[list[Run], list[Run]]
 
 
 def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Callable[[int], Run]) -> Case:
-    """Run both simulators alternately; both use the number of the repeat, from 1, as the seed."""
+    """Run both simulators in turn. The seed of both is the number of the repeat, counted from 1."""
     case: Case = ([], [])
     for seed in range(1, repeats + 1):
         case[1].append(theirs_runs(seed))
@@ -139,7 +139,7 @@ def print_scaling(scaling: dict[str, Any]) -> None:
 
 
 def bench(repeats: int, out: Path, quick: bool) -> list[str]:
-    """Measure and print everything and write `out`; return the reasons why the comparison is invalid."""
+    """Run and print all comparisons, write the results to `out`, and return reasons for invalid results."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ours.require()
     program = ns3.compile_if_stale(FOLDER)

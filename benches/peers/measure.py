@@ -1,4 +1,4 @@
-"""Measurements of one run by any simulator, and their comparison."""
+"""Measurements of one run of a simulator, and comparison of two simulators."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ pub trait World {
     }
 }
 
-/// Event of a simulation. It is small, because the queue copies it.
+/// Event of a simulation. Events should be small, because the queue copies them.
 pub trait Event: Copy {
     /// Returns the key that orders this event among events at the same time: the class of the event in the high bits, then the rank of its
     /// entity. Two pending events with equal time and key are identical, for example a timer that was set, moved, and set back to the same

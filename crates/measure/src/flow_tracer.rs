@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Names of the quantities of a traced sender. `state` is 0 open, 1 recovery, 2 timeout, 3 braking.
+/// Names of the quantities of a traced sender. `state` is 0 for open, 1 for recovery, 2 for timeout and 3 for braking.
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 

@@ -91,7 +91,7 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Connection kind of each workload that sends flows: the first index of `agreements`. Kind 0 has the hosts' own settings.
+    /// Kind of connection of each workload that sends flows. It is the first index into `agreements`. Kind 0 has the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
@@ -313,9 +313,9 @@ pub enum Connections {
 pub struct WarmUp {
     /// Number of bytes.
     pub bytes: Bytes,
-    /// Earliest time of the data. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which the data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub from: Instant,
-    /// Latest time of the data.
+    /// Latest time at which the data is sent.
     pub to: Instant,
 }
 

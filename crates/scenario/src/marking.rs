@@ -106,7 +106,7 @@ impl Experiment {
     }
 }
 
-/// Ports with the same kind, rate, configuration and pool.
+/// Ports of one kind with equal rates, configurations, reserved bytes and pools.
 struct AlikePorts<'a> {
     link: &'a Link,
     buffer: &'a Config,

@@ -31,7 +31,7 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the index in `all`.
+    /// Number of the table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the table's index in `all`.
     pub(crate) of_workloads: Vec<u16>,
 }
 

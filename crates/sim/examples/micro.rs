@@ -108,7 +108,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     sum
 }
 
-/// Runs a sender, its receiver and a wire without loss: segments sent, received, acknowledged.
+/// Runs a sender and its receiver over a wire without loss: segments are sent, received and acknowledged.
 fn sender(count: u64) -> u64 {
     let dctcp = shallows_transport::congestion::Config::Dctcp(Default::default());
     let config = shallows_transport::Config::new(Bytes(1_448), dctcp);

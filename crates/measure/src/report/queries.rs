@@ -22,7 +22,7 @@ pub struct QueryOutcome {
     pub client: HostId,
     /// Start of the query, before any jitter.
     pub start: Instant,
-    /// Time from `start` to the last response, or to the deadline if it is earlier; `None` if the run ended earlier.
+    /// Time from `start` to the last response or to the deadline, whichever comes first; `None` if the run ended before both.
     pub completion_time: Option<Duration>,
     /// Number of responses that a complete result of the query contains.
     pub responses: u32,

@@ -294,8 +294,8 @@ pub(crate) struct Bcc {
     /// dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
-    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. If kmin equals kmax, the
-    /// marker is the paper's cut-off variant.
+    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h, with the link rate C, the number N of ports in the pool,
+    /// and the time `h`. If kmin equals kmax, the marker is the paper's cut-off variant.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
     /// Marking probability at an occupancy just below kmax. Default 0.1.

@@ -217,9 +217,9 @@ pub enum WhenBusy {
 pub(crate) struct WarmUp {
     /// Number of bytes.
     pub(crate) bytes: Size,
-    /// Earliest time of this data. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which this data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub(crate) from: Time,
-    /// Latest time of this data.
+    /// Latest time at which this data is sent.
     pub(crate) to: Time,
 }
 

@@ -11,7 +11,7 @@ use super::lossless::Lossless;
 use super::routes::Routing;
 use crate::membership::Groups;
 
-/// Number of a host or a switch: hosts first, then switches.
+/// Number of a host or a switch. All hosts come before all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 

@@ -160,8 +160,8 @@ pub trait Workload: fmt::Debug + Send {
     /// flow has started, at the time of a [`Next::Until`], and at [`Self::due`] after one of the workload's flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// Returns the time of the next action of a workload that reacts, unless one of its flows completes earlier. Returns `None` if the
-    /// workload only waits for its flows.
+    /// Returns the time at which a workload that reacts to its flows acts next, unless one of its flows completes earlier. Returns `None`
+    /// if the workload only waits for its flows.
     fn due(&self) -> Option<Instant> {
         None
     }

@@ -98,7 +98,7 @@ impl Hosts {
         Next::Closed
     }
 
-    /// Closes the direction at the answering host, which will send nothing more.
+    /// Closes the direction in which the answering host sends, because the host sends nothing more on this connection.
     fn close_answered(&mut self, place: Place) -> Next {
         let receiver = self.close_direction(place);
         let host = self.host(place.host);

@@ -55,7 +55,7 @@ impl Hosts {
         self.serve_agent(host, driver);
     }
 
-    /// Sends the packets of a NIC's agent and schedules its next deadline.
+    /// Sends the packets of a NIC's agent, and schedules the agent's next deadline.
     fn serve_agent(&mut self, host: HostId, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.nic(host).poll_agent(driver.now()) {
             let packet = driver.packets().insert(packet);

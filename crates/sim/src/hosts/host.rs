@@ -93,7 +93,8 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with transport number `transport` and its `config`; returns the slot of the sender.
+    /// Opens a connection from this host with transport number `transport`, whose configuration is `config`. Returns the slot of the
+    /// sender.
     pub(crate) fn open(
         &mut self,
         config: &Config,
