@@ -76,10 +76,10 @@ pub(crate) enum HyStart {
     /// Slow start ends only with a loss, with a mark, or when the window reaches the slow-start threshold.
     #[default]
     Off,
-    /// Growing round-trip times, confirmed by a phase in which the window grows more slowly (HyStart++, RFC 9406).
+    /// Slow start ends before a loss if round-trip times grow and a phase of slower window growth confirms this (HyStart++, RFC 9406).
     #[serde(rename = "hystart++")]
     PlusPlus,
-    /// A train of acknowledgements that lasts half a round trip, or growing round-trip times (Linux).
+    /// Slow start ends before a loss if a train of acknowledgements lasts half a round trip, or if round-trip times grow (Linux).
     Linux,
 }
 

@@ -92,11 +92,11 @@ pub(crate) enum Asking {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answers {
-    /// A connection of its own, so that each connection carries data in one direction only.
+    /// The response has its own connection, so that each connection carries data in one direction only.
     #[default]
     OwnConnection,
-    /// The connection of the request. The response then also acknowledges the request, and the connection carries its next request only
-    /// after the response.
+    /// The response uses the connection of its request. It then also acknowledges the request, and the connection carries its next request
+    /// only after the response.
     SameConnection,
 }
 

@@ -124,7 +124,7 @@ pub(crate) struct DynamicThreshold {
     pub(crate) cell: Option<Size>,
 }
 
-/// Fixed partition for every port. There is no shared pool, so `pool`, `ports_per_pool`, `reserved` and `alpha` do not exist.
+/// Fixed partition for every port. There is no shared pool, so the keys `pool`, `ports_per_pool`, `reserved` and `alpha` do not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
