@@ -201,7 +201,7 @@ class Rival:
 
     @property
     def text(self) -> str:
-        """Improvements of all goals with their intervals, in words."""
+        """Improvement of each goal with its interval, in words."""
         said = []
         for goal, change in self.changes:
             numbers = (-change.estimate, -change.high, -change.low)

@@ -139,8 +139,8 @@ pub(crate) struct Host {
     /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum random delay, uniform, of each packet at its host; packets keep their order. Without this jitter, identical senders
-    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
+    /// Maximum random delay of each packet at its host, distributed uniformly; packets keep their order. Without this jitter, identical
+    /// senders synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
     /// Groups of hosts whose settings differ from those of other hosts. Default: none.

@@ -41,8 +41,8 @@ pub(crate) struct Ictcp {
     /// group.
     #[serde(default = "fifth")]
     pub(crate) beta: f64,
-    /// Number of consecutive round trips with too much unused window after which a window shrinks. Default 3; the module of the SING group
-    /// uses 1.
+    /// Number of consecutive round trips in which too much of a window is unused, after which the window shrinks. Default 3; the module of
+    /// the SING group uses 1.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
     /// Available share of the link's rate, below which windows above the average shrink. Default 0.2.

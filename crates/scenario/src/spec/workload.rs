@@ -223,7 +223,7 @@ pub(crate) struct WarmUp {
     pub(crate) to: Time,
 }
 
-/// Flows from every sender to every receiver that last as long as the run.
+/// Flows that last as long as the run, from every sender to every receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LongLived {
@@ -237,7 +237,7 @@ pub(crate) struct LongLived {
     /// Time at which flows start, apart from the random delay `spread`. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Maximum random delay, uniform, of the start of each flow. Default `"0s"`: all flows start at once.
+    /// Maximum random delay of the start of each flow, distributed uniformly. Default `"0s"`: all flows start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
@@ -278,7 +278,7 @@ pub(crate) struct Incast {
     /// `queries.parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) think_time: Option<Time>,
-    /// Maximum random delay, uniform, of each response. Default `"0s"`: all responses start at once.
+    /// Maximum random delay of each response, distributed uniformly. Default `"0s"`: all responses start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.

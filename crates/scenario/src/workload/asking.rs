@@ -45,7 +45,7 @@ pub(crate) struct Config {
 pub(crate) enum Response {
     /// A fixed size.
     Each(Bytes),
-    /// This size divided by the number of workers, rounded up.
+    /// An equal part, rounded up, of this total size of all responses.
     Total(Bytes),
     /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),

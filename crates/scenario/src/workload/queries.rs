@@ -186,7 +186,7 @@ impl Queries {
         self.plan_next(process);
     }
 
-    /// Opens a round of requests. If there are no requests, all workers below the requester respond at once.
+    /// Opens a round of requests. If there are no requests, the responses of all workers that this round covers are scheduled at once.
     fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);

@@ -152,8 +152,8 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario demands this
-    /// without requests.
+    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires it
+    /// but has no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {

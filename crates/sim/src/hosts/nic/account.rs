@@ -22,7 +22,7 @@ impl Account {
         self.queued -= size;
     }
 
-    /// Ends the burst. Returns the time of the next burst, if the burst must wait.
+    /// Ends the burst. Returns the time of the next burst, if that burst must wait.
     #[inline]
     pub(super) fn rest(&mut self) -> Option<Instant> {
         self.left = 0;
