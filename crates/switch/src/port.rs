@@ -36,7 +36,7 @@ pub struct Port<T> {
     queues: Queues<T>,
 }
 
-/// Queues of a port. Most ports have one queue and no shaper; a variant of their own saves them the cost of a discipline.
+/// Queues of a port. Most ports have one queue and no shaper; a separate variant saves them the cost of a discipline.
 #[derive(Clone, Debug)]
 enum Queues<T> {
     One(Ring<Item<T>>),

@@ -108,7 +108,7 @@ impl Event {
         CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
     }
 
-    /// Returns the index of the event's entity. Events of links and epochs have no index ([`Self::link`], [`Self::epoch`]).
+    /// Returns the index of the event's entity. Events of links and epochs have no index; see [`Self::link`] and [`Self::epoch`].
     #[inline]
     pub(crate) fn index(self, ranks: Ranks) -> u64 {
         (self.0 & INDEX_MASK) ^ ranks.0

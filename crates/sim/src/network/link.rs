@@ -33,7 +33,8 @@ pub(crate) struct Link<T> {
     pub(crate) node: u32,
     /// Index of this link among the partition's exits, if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
-    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
+    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
+    /// another partition.
     pub(crate) bucket: u32,
     /// Whether the port's next departure is scheduled, or the port is in a list of ports with waiting packets.
     pub(crate) waking: bool,
@@ -72,7 +73,8 @@ pub(crate) struct FarEnd {
     pub(crate) rank: LinkRank,
     /// Identifier of the link among the links that arrive at the node at the far end.
     pub(crate) ingress: Ingress,
-    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
+    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
+    /// another partition.
     pub(crate) bucket: u32,
 }
 
@@ -165,8 +167,8 @@ impl<T: Copy + Default> Link<T> {
         Way { arrival: self.port.occupy(now, size) + self.delay, exit: self.exit }
     }
 
-    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it was scheduled, or no
-    /// packet waits.
+    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it is already scheduled, or
+    /// if no packet waits.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {
         if self.waking {

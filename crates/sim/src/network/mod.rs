@@ -186,7 +186,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Prefetches the links, memories and store of packets, which processing a packet reads.
+    /// Prefetches the data that processing a packet reads: the links, the memories and the store of packets.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);
@@ -281,7 +281,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Reports a packet that starts to leave the port of a link to the observers, and puts the packet on the link.
+    /// Reports to the observers that a packet starts to leave a link's port, and puts the packet on the link.
     #[inline(always)]
     fn depart(
         &mut self,
@@ -299,7 +299,7 @@ impl<T: Copy + Default> Network<T> {
         self.launch(place, way, header, payload, driver);
     }
 
-    /// Reports a change without a departure at the port of a link to the observers.
+    /// Reports to the observers a change at a link's port, other than a departure.
     #[inline(always)]
     fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         if self.links[place as usize].watch.is_on() {

@@ -27,7 +27,7 @@ struct Member {
 struct Task {
     meeting: Arc<Meeting>,
     partitions: Vec<Partition>,
-    /// Number of the first of these partitions in the network.
+    /// Index of the first of `partitions` among all partitions of the network.
     first: usize,
 }
 
@@ -39,8 +39,8 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Runs a stretch on one thread per element of `shares`, each with that number of partitions. The calling thread runs the first share.
-    /// Returns the state of the stretch and the schedule.
+    /// Runs a stretch on several threads. Each element of `shares` is the number of partitions that one thread runs. The calling thread
+    /// runs the first share. Returns the state of the stretch and the schedule.
     ///
     /// # Panics
     ///

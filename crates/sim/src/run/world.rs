@@ -71,8 +71,8 @@ impl event::World for World {
 }
 
 impl World {
-    /// Prefetches the state of network and hosts that most packets need. Packet bodies are not prefetched, because few of them
-    /// are read.
+    /// Prefetches the state of the network and the hosts that most packets need. Packet bodies are not prefetched, because few of them are
+    /// read.
     pub(crate) fn prefetch(&self) {
         self.outside.network.prefetch();
         self.hosts.prefetch();
@@ -306,7 +306,8 @@ impl World {
         hosts.on_drops(&mut driver);
     }
 
-    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight here.
+    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight in this
+    /// world.
     ///
     /// # Panics
     ///

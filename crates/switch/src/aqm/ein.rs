@@ -90,7 +90,7 @@ struct Sample {
     before: (Bytes, Instant),
 }
 
-/// Binary digits of a gradient after the point.
+/// Number of fraction bits in a gradient.
 const FRACTION: u32 = 30;
 /// Largest representable gradient: a million times the line rate, so that the sum of the ring never overflows.
 const STEEPEST: f64 = (1u64 << (20 + FRACTION)) as f64;

@@ -167,22 +167,22 @@ pub enum Config {
         gauge: Gauge,
         /// Backlog up to which no packet is marked.
         kmin: Level,
-        /// Backlog from which every packet is marked.
+        /// Backlog at and above which every packet is marked.
         kmax: Level,
         /// Marking probability just below Kmax.
         pmax: f64,
         /// Spacing between marks.
         spacing: Spacing,
     },
-    /// Marks by the rate that each queue can get on the link (MQ-ECN).
+    /// Scales the threshold of each queue with the rate that the queue can get on the link (MQ-ECN).
     MqEcn(Arc<MqEcnConfig>),
     /// RED as Floyd and Jacobson published it.
     FloydJacobson(FloydJacobsonConfig),
-    /// Sets the incast notification while the backlog grows fast (EIN).
+    /// Sets the incast notification in departing packets while the backlog grows fast (EIN).
     Ein(EinConfig),
     /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),
-    /// Marks packets at departure that waited longer than a threshold (TCN).
+    /// Marks packets that have waited longer than a threshold when they depart (TCN).
     Tcn {
         /// *T*: the standard threshold in bytes, divided by the rate of the link.
         threshold: Duration,

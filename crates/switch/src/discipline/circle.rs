@@ -48,7 +48,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets.len()
     }
 
-    /// Returns the contents of all buckets together, as the port's only account.
+    /// Returns the contents of all buckets together, because the port treats them as one queue.
     #[inline]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total

@@ -1,4 +1,4 @@
-//! Properties of all disciplines that have a single account in the buffer, called directly and at a port.
+//! Tests of all disciplines that have a single account in the buffer, called directly and at a port.
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
