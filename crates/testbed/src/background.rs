@@ -46,7 +46,7 @@ impl Background {
         }
     }
 
-    /// Returns the time of each source's first packet, by number.
+    /// Returns the time of each source's first packet, in the order of the sources' numbers.
     pub fn starts(&mut self) -> Vec<Instant> {
         let probes = self.probes.iter().map(|probe| probe.start);
         self.datagrams.starts().chain(probes).collect()
@@ -84,7 +84,7 @@ impl Background {
         Some((answer, contents(number, true)))
     }
 
-    /// Returns the number of wire bytes of arrived datagrams, and all echo requests.
+    /// Returns the total size on the wire of the datagrams that arrived, and a record of each echo request.
     pub fn measured(self) -> (Bytes, Vec<Echo>) {
         (self.datagrams.received_bytes, self.echoes)
     }

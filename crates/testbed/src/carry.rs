@@ -22,7 +22,7 @@ use crate::sys::poll;
 #[derive(Debug)]
 pub struct Switch<'a> {
     packets: Packets,
-    /// Numbers of the interfaces, by host.
+    /// Number of the switch's interface to each host.
     interfaces: &'a [u32],
     /// Mask of the processor reserved for the switch, if the machine has several processors.
     processor: Option<u32>,
@@ -71,11 +71,11 @@ impl Gone {
 }
 
 impl<'a> Switch<'a> {
-    /// Opens the switch of these hosts. This thread must be in the switch's network.
+    /// Opens the switch that connects these hosts. This thread must be in the switch's network.
     ///
     /// # Errors
     ///
-    /// If the process lacks the right, or the kernel lacks memory.
+    /// If the process lacks the necessary rights, or the kernel lacks memory.
     pub fn open(hosts: &'a HostNamespaces, plan: &LinuxPlan) -> io::Result<Self> {
         Ok(Self {
             packets: Packets::open(plan.mtu.0 as usize)?,
@@ -121,7 +121,7 @@ impl<'a> Switch<'a> {
 /// Runs `work` in this thread and `carry` in another thread; sets the flag that `carry` gets when `work` ends. If one of them panics, the
 /// other is notified and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
-    /// Guard that sets a flag when dropped, also by a panic.
+    /// Guard that sets a flag when it is dropped, even during a panic.
     struct Ending<'a>(&'a AtomicBool);
 
     impl Drop for Ending<'_> {

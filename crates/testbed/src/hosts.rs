@@ -25,7 +25,7 @@ pub struct HostNamespaces {
     /// Kernel threads that take packets at hosts. This field precedes `networks`, so that it is dropped first: the threads end with the
     /// networks.
     pub hurried: Vec<Hurried>,
-    /// Watchers of changes since the set-up, by host; the last one watches the network of the switch.
+    /// Watcher of changes since the set-up, for each host. The last one watches the network of the switch.
     changes: Vec<Changes>,
     /// Network namespace of the switch, with one interface for each host.
     pub switch: Namespace,
@@ -206,7 +206,7 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     }
 }
 
-/// Waits until the other end has closed, and closes this one.
+/// Waits until the other end has closed the connection, and then closes this end.
 fn hear_the_end(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -39,11 +39,11 @@ pub struct Load<'a> {
     connections: Vec<Connection>,
     /// Number of connections that are not yet established at the sender's end.
     opening: usize,
-    /// Connections that the receiver has not accepted yet, by host and port number of the sender, then of the receiver.
+    /// Connections that the receiver has not accepted yet, indexed by host and port number of the sender, then of the receiver.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
-    /// Persistent connections, by workload, sender and receiver.
+    /// Persistent connections, indexed by workload, sender and receiver.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
-    /// Connections that were opened in advance for announced flows, by ticket.
+    /// Connections that were opened in advance for announced flows, indexed by the flow's ticket.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
     /// Selection of traced flows. The next three fields are the records of their senders, the times of the next readings, and the
@@ -219,7 +219,7 @@ impl<'a> Load<'a> {
         std::mem::take(&mut self.tracer)
     }
 
-    /// Returns the results of queries, by workload.
+    /// Returns the results of queries for each workload.
     pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
         self.traffic.queries()
     }

@@ -100,7 +100,7 @@ impl Announcer {
         self.ask_again(workload, now);
     }
 
-    /// Returns the results of queries, by workload.
+    /// Returns the results of queries for each workload.
     pub fn queries(&self) -> Vec<Vec<QueryRecord>> {
         self.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
     }

@@ -4,7 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use shallows_scenario::LinkState;
 
-/// Returns three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
+/// Returns three hosts at one switch, with links of 100 Mb/s and 50 us; the queues hold 15 packets of 1,500 bytes and mark above 6,000
+/// bytes.
 fn experiment() -> Experiment {
     with(&[])
 }

@@ -66,7 +66,7 @@ impl Changes {
     }
 }
 
-/// Adds the changes that these rtnetlink messages report to `found`.
+/// Adds to `found` the changes that these rtnetlink messages report.
 fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
     while let (Some(len), Some(kind)) = (number::<4>(messages, 0), number::<2>(messages, 4)) {
         let Some(body) = messages.get(HEADER..len as usize) else { return };

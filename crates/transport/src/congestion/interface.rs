@@ -80,7 +80,7 @@ pub trait CongestionControl {
     /// Handles a pause of `idle` without transmissions; data is about to be sent.
     fn on_idle(&mut self, _idle: Duration) {}
 
-    /// Returns window and rate. The sender calls this for each segment.
+    /// Returns the window and the rate. The sender calls this for each segment.
     #[inline]
     fn pace(&self, window: &Window) -> Pace {
         Pace { window: window.cwnd(), rate: None }

@@ -43,7 +43,7 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE. It then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
+    /// ECE, which then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
     Ece,
 }
 
