@@ -90,7 +90,7 @@ impl Background {
     }
 }
 
-/// Returns the payload of a packet with these contents for captures; `None` for a datagram.
+/// Returns the payload that captures record for a packet with these contents; `None` for a datagram.
 pub fn body(contents: &[u8]) -> Option<Body> {
     let &[a, b, c, d, reply] = contents else { return None };
     let sequence = u64::from(u32::from_be_bytes([a, b, c, d]));

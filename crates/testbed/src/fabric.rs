@@ -58,7 +58,7 @@ struct FabricState {
     network: Network<Slot>,
     hosts: u32,
     framing: u16,
-    /// Names of links, by number.
+    /// Name of each link, indexed by the link's number.
     names: Vec<String>,
     contents: Contents,
     background: Background,

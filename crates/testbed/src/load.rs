@@ -1,6 +1,6 @@
 //! Programs on the hosts: they send the flows of a scenario over real sockets, and record when each flow is complete.
 //!
-//! One thread plays all programs. A socket belongs to the network in which it was created, so the thread enters a host's network only to
+//! One thread acts for all programs. A socket belongs to the network in which it was created, so the thread enters a host's network only to
 //! create sockets.
 
 use std::collections::BTreeMap;
@@ -162,7 +162,8 @@ impl<'a> Load<'a> {
         self.completed
     }
 
-    /// Waits for events, but at most for `most` of the machine's time and only until a flow is due; then handles the events and due flows.
+    /// Waits until an event occurs or a flow is due, but for at most `most` of the machine's time. Then handles the events and the due
+    /// flows.
     ///
     /// # Errors
     ///
@@ -213,7 +214,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Takes the recorded values of the traced flows.
+    /// Removes and returns the recorded values of the traced flows.
     pub fn take_traces(&mut self) -> FlowTracer {
         self.tracer.forget(self.choices.forgotten());
         std::mem::take(&mut self.tracer)

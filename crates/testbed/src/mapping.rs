@@ -62,7 +62,7 @@ impl LinuxPlan {
     ///
     /// # Errors
     ///
-    /// Every key that cannot be carried out.
+    /// Every key that Linux cannot carry out.
     pub fn of(
         experiment: &Experiment,
         available: &[&str],

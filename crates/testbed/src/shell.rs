@@ -21,7 +21,7 @@ use crate::sys::shell::{self, Page};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Scenario of network and transport; its workloads are not played.
+    /// Scenario that defines the network and the transport; its workloads are not run.
     pub scenario: Scenario,
     /// Command with its arguments; a shell if empty.
     pub command: Vec<String>,

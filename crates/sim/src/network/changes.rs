@@ -41,7 +41,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the counts of packets lost in flight in this partition, by link number.
+    /// Returns the counts of packets lost in flight in this partition, indexed by link number.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }

@@ -1,7 +1,7 @@
 //! A directed link: the egress port at its near end, and the packets in flight towards its far end.
 //!
 //! Packets in flight on a link form a linked list. All links share one store for these packets, which reuses freed slots at once. With a
-//! ring buffer per link, packets would pass through all slots of all rings, and these would exceed a cache.
+//! ring buffer per link, packets would pass through all slots of all rings, which would not fit in a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -71,7 +71,7 @@ pub(crate) struct FarEnd {
     last: u32,
     pub(crate) target: Target,
     pub(crate) rank: LinkRank,
-    /// Identifier of the link among the links that arrive at the node at the far end.
+    /// Identifier of the link among all links to the node at its far end.
     pub(crate) ingress: Ingress,
     /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
     /// another partition.

@@ -87,7 +87,7 @@ pub struct Network<T> {
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
-    /// Packets lost in flight in this partition, by link number.
+    /// Counts of packets lost in flight in this partition, indexed by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
     lossless: Option<Box<Lossless>>,
@@ -158,7 +158,7 @@ pub trait Driver<T> {
     fn expect(&self, target: Target, payload: T);
 
     /// Releases the payload of a packet that a port has dropped or a link has lost. `host` is the host whose NIC has dropped the packet, or
-    /// `None`. Returns whether the packet was a segment with data.
+    /// `None` if no NIC has dropped it. Returns whether the packet was a segment with data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
@@ -178,7 +178,8 @@ impl<T: Copy + Default> Change<'_, T> {
         }
     }
 
-    /// Returns the number of the link and the packet that starts to leave. Returns `None` if no packet leaves or the link is not captured.
+    /// Returns the link's number, and the header and payload of the packet that starts to leave. Returns `None` if no packet leaves or the
+    /// link is not captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
         let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
         Some((self.link.number, header, payload))

@@ -14,7 +14,7 @@ pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread, with channels: it receives partitions for each stretch, and returns them after the stretch.
+/// A thread that receives partitions through a channel for each stretch, and returns them through another channel after the stretch.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,

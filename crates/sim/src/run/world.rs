@@ -130,7 +130,8 @@ impl World {
         }
     }
 
-    /// Removes and returns the flows to other partitions that have started since the last call, each with the partition of its receiver.
+    /// Removes and returns the flows that have started since the last call and lead to other partitions, each with the partition of its
+    /// receiver.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }

@@ -23,7 +23,7 @@ use shallows_core::{Bytes, prefetch_all};
 pub enum Memory {
     /// The reserved buffer of the packet's queue.
     Reserved,
-    /// The pool that the queue shares with others.
+    /// The pool that the queue shares with other queues.
     #[default]
     Shared,
 }

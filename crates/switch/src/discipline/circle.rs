@@ -5,7 +5,7 @@ use shallows_core::Bytes;
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Hashed buckets. Those with packets are linked in a circle, in the order of service; a new bucket joins behind all others.
+/// Hashed buckets. A circle links the buckets that hold packets, in the order of service; a new bucket joins behind all others.
 ///
 /// A bucket that push-out has emptied may stay in the circle, so that it keeps its turn for the packet that caused the push-out.
 /// [`Self::current`] removes the bucket if that packet did not join it.

@@ -186,7 +186,7 @@ impl Default for SchedulingAttributes {
 }
 
 impl SchedulingAttributes {
-    /// Returns the scheduling of a thread; `None` if it is gone.
+    /// Returns the scheduling of a thread; `None` if the thread has ended.
     fn of(thread: libc::pid_t) -> Option<Self> {
         let mut found = Self::default();
         let size = size_of::<Self>();

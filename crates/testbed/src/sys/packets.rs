@@ -32,7 +32,7 @@ pub struct Frame<'a> {
 pub struct Sent {
     /// Number of frames sent.
     pub count: usize,
-    /// Index of the first frame whose interface is gone.
+    /// Index of the first frame whose interface no longer exists.
     pub gone: Option<usize>,
 }
 

@@ -108,7 +108,7 @@ impl Pulser {
         }
     }
 
-    /// Limits cwnd to the safe window; does not raise a smaller one.
+    /// Limits cwnd to the safe window; does not raise a smaller cwnd.
     fn hold(&self, window: &mut Window) {
         window.set_cwnd(window.cwnd().0.min(self.safe_window));
     }
