@@ -153,7 +153,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Stops `queue` from sending until [`Self::resume`]. The transmission of a packet on the wire is completed.
+    /// Stops `queue` from sending until [`Self::resume`]. The transmission of a packet that is already on the wire is not interrupted.
     ///
     /// # Panics
     ///
@@ -196,7 +196,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Returns the earliest time at which the port can send again: the packet on the wire has left, and the shaper admits the next
+    /// Returns the earliest time at which the port can send again: the packet on the wire has left by then, and the shaper admits the next
     /// packet.
     pub fn busy_until(&self) -> Instant {
         self.edge.busy_until

@@ -187,8 +187,8 @@ impl Carrier<'_> {
         self.health.overruns += self.packets.overruns();
     }
 
-    /// Takes frames from the ring. Returns the time up to which all frames have been taken. If the ring may have more frames, this
-    /// is the last taken frame's time, because frames are in order of time; otherwise it is the current time.
+    /// Takes frames from the ring. Returns the time up to which all frames have been taken. If the ring may have more frames, this is the
+    /// time of the last frame taken, because frames are in order of time; otherwise it is the current time.
     fn take(&mut self, now: Instant) -> Instant {
         let offset = clock::offset();
         let mut last = Instant::ZERO;

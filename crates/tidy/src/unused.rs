@@ -13,7 +13,7 @@ use crate::{files, read, root, short};
 const CALLED_BY_OTHERS: [&str; 5] =
     ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
-/// Returns the Rust declarations whose names occur nowhere else, except in their own tests.
+/// Returns the Rust declarations whose names occur only in the declaration itself and in its own tests.
 ///
 /// # Panics
 ///

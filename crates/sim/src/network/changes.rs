@@ -1,4 +1,4 @@
-//! Changes of the network: links go down, come up again, or get another rate, and routes change with them. Processing a packet calls no
+//! Changes of the network: links go down, come up again, or get a different rate, and routes change with them. Processing a packet calls no
 //! function of this file.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are

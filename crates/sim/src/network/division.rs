@@ -1,7 +1,7 @@
 //! Division of a network into partitions that run in parallel.
 //!
-//! Only links between switches connect partitions. An event in one partition therefore affects other partitions after the shortest delay of
-//! these links at the earliest. Partitions run independently for that time, a *window*.
+//! Only links between switches connect partitions. It therefore takes at least the shortest delay of these links until an event in one
+//! partition affects another partition. Partitions run independently for that time, a *window*.
 
 use std::fmt;
 

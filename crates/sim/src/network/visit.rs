@@ -485,8 +485,8 @@ enum Unusual<T> {
     Drops,
 }
 
-/// Puts a packet that starts to leave the port of `link` on the link, and returns `None`. If the link is observed or leads to another
-/// partition, returns the packet's arrival and exit instead, so that the caller can use the driver.
+/// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed or leads to another partition,
+/// returns the packet's arrival and exit instead, so that the caller can use the driver.
 #[inline(always)]
 fn leave<T: Copy + Default>(
     link: &mut Link<T>,

@@ -56,8 +56,8 @@ struct Neighbour {
 }
 
 impl Exits {
-    /// Adds a link to another partition, and returns the index of the exit. `partition` is the partition of the link's far end, and `wire`
-    /// the index of the far end there.
+    /// Adds a link that leads to another partition, and returns the index of its exit. `partition` is the partition of the link's far end,
+    /// and `wire` the index of the far end there.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {

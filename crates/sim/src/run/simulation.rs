@@ -34,7 +34,8 @@ pub struct Simulation {
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
-    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` has this state.
+    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` holds this
+    /// state.
     finished: bool,
     done: bool,
 }

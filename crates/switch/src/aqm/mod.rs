@@ -121,7 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Passes an event that needs no verdict to the marker: calls `news` with the marker if it handles the packet's queue.
+    /// Passes to the marker an event that needs no verdict: calls `news` with the marker if it handles the packet's queue.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
@@ -288,10 +288,10 @@ impl Config {
 }
 
 /// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a separate branch, because most
-/// packets pass one of them. All other markers are boxed and out of line.
+/// packets are handled by one of them. All other markers are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
-        /// Any marker, dispatched without function pointers. Ports hold markers side by side; large ones are boxed.
+        /// Any marker, dispatched without function pointers. Ports store markers inline; large markers are boxed.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(

@@ -100,7 +100,7 @@ impl Config {
         self.cell.map_or(size, |cell| cell.occupied(size))
     }
 
-    /// Returns how many bytes of a memory of `size` bytes packets can use: `size` rounded down to whole cells.
+    /// Returns how many bytes packets can use in a memory of `size` bytes: `size` rounded down to whole cells.
     pub fn whole(&self, size: Bytes) -> Bytes {
         self.cell.map_or(size, |cell| cell.whole(size))
     }
@@ -261,7 +261,7 @@ impl SharedBuffer {
         prefetch_all(&self.pools);
     }
 
-    /// Adds the first queue of a port, which shares `pool` and has `reserved` bytes of its own. Returns the queue's number.
+    /// Adds the first queue of a port, and returns its number. The queue shares `pool` and has `reserved` bytes of its own.
     ///
     /// # Panics
     ///

@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// Removes empty buckets that have the turn, and returns the bucket that then has it; `None` if no bucket holds packets.
+    /// Removes empty buckets that have the turn, and returns the bucket that then has the turn; `None` if no bucket holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {

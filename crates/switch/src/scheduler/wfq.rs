@@ -30,7 +30,7 @@ pub enum VirtualTime {
 /// Work of sending one byte. Work is rate (bit/s) times time (ps), which makes it an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
-/// Returns the work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; the work of one packet fits in 64 bits.
+/// Returns the work of a packet. Sums need 128 bits, which are enough for 10²⁵ bytes; the work of one packet fits in 64 bits.
 #[inline]
 fn work(size: Bytes) -> u64 {
     size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sys::{machine, namespace::Namespace};
 
-    /// Runs `command` in a network with an interface `eth0`, and returns the changes of the network that are reported.
+    /// Runs `command` in a network with an interface `eth0`, and returns the reported changes of the network.
     fn after(command: &str) -> Vec<String> {
         let run = |text: &str| assert!(Command::new("sh").args(["-ec", text]).status().unwrap().success());
         let look = || {
