@@ -93,7 +93,7 @@ impl<L> Node<'_, L> {
     }
 }
 
-/// Passes the packets that a port drops to the effects.
+/// Passes to the effects the packets that a port drops.
 struct Dropped<'a, E> {
     port: u32,
     effects: &'a mut E,

@@ -159,7 +159,7 @@ struct Carrier<'a> {
 
 /// Longest wait for frames before the thread checks whether the run has ended.
 const IDLE: Duration = Duration::from_millis(2);
-/// Time before a due frame that is spent spinning instead of sleeping, since a wake-up takes time.
+/// Time before a frame is due in which the thread spins instead of sleeping, because a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);
 /// Number of frames taken between two readings of the clock.
 const TAKEN: usize = 64;

@@ -17,7 +17,7 @@ pub struct Health {
     pub writing: Lateness,
     /// Frames that the switch lost because its ring was full.
     pub overruns: u64,
-    /// Frames that an interface between switch and hosts, or the kernel of a host, dropped.
+    /// Number of frames dropped by an interface between the switch and the hosts, or by the kernel of a host.
     pub refused: u64,
     /// Changes of the hosts' networks since they were set up: interfaces, addresses, routes, queueing disciplines.
     pub changed: Vec<String>,

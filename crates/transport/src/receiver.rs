@@ -32,7 +32,7 @@ impl Marks {
     }
 }
 
-/// Acknowledgements to send for one arrival: none, one or two, in this order.
+/// Acknowledgements to send for one arrival, in order: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
     first: Option<AckSegment>,

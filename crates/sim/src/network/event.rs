@@ -72,7 +72,7 @@ const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
-    /// Maximum number of hosts, so that the place of a connection fits into an index.
+    /// Maximum number of hosts, so that the place of a connection fits in an index.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
     /// Maximum number of links.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;

@@ -16,7 +16,7 @@ use crate::network::slots::Slots;
 pub enum Target {
     /// A host. The headers of packets contain its number.
     Host,
-    /// A switch, with its number, counting switches only.
+    /// A switch, with its number among all switches.
     Switch(u32),
     /// The node with this number, in a network with lossless classes.
     Lossless(u32),

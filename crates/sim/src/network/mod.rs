@@ -64,7 +64,7 @@ pub struct Network<T> {
     waiting: Vec<Waiting>,
     /// Indices of the entries of `waiting` that have waiting packets.
     busy: Vec<u32>,
-    /// Time of the earliest departure at the `busy` entries.
+    /// Time of the earliest departure from the ports in the `busy` entries.
     next_departure: Instant,
     /// Time up to which switches have run by window.
     visited: Instant,
@@ -383,7 +383,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Passes the payloads that the port of a link has dropped to [`Driver::discard`].
+    /// Passes to [`Driver::discard`] the payloads that the port of a link has dropped.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
@@ -406,7 +406,7 @@ impl<T: Copy + Default> Network<T> {
         self.wires[self.places.at(number)].first(&self.in_flight).map(|flying| flying.arrival)
     }
 
-    /// Returns, for each link, its number and the counters and backlog of its port.
+    /// Returns, for each link, the number of the link, and the counters and the backlog of the link's port.
     pub fn counters(&self) -> impl Iterator<Item = (u32, Counters, Bytes)> + '_ {
         self.links.iter().map(|link| (link.number, link.port.counters(), link.port.backlog()))
     }

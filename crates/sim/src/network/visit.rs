@@ -282,7 +282,7 @@ impl<T: Copy + Default> Network<T> {
         self.depart(now, place, leaves, header, payload, driver);
     }
 
-    /// Adds a port to the list of ports with waiting packets, unless it is listed.
+    /// Adds a port to the list of ports with waiting packets, unless it is already listed.
     #[inline(always)]
     fn wait(&mut self, switch: u32, place: u32) {
         let link = &mut self.links[place as usize];

@@ -45,7 +45,7 @@ impl Order {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
-    /// Number of the switch, counting switches only.
+    /// Number of the switch among all switches.
     pub(crate) number: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,

@@ -8,7 +8,7 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// Threads of a run in addition to the thread that advances it.
+/// Additional threads of a run, besides the thread that advances it.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,

@@ -32,9 +32,9 @@ pub(crate) struct Stretch {
 /// Limits at which a stretch ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Number of events of all partitions since the run began.
+    /// Limit on the number of events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Seconds of wall time since the stretch began; `None` for no limit.
+    /// Limit on the seconds of wall time since the stretch began; `None` for no limit.
     pub(crate) seconds: Option<f64>,
 }
 

@@ -113,7 +113,7 @@ impl Ein {
         }
     }
 
-    /// Adds the gradient since the previous dequeue to the ring (line 2).
+    /// Adds the gradient since the previous dequeue to the ring (Algorithm 1, line 2).
     fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
         let Some(before) = self.last else {
             self.last = Some((backlog, now));

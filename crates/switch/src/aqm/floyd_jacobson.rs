@@ -309,7 +309,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Adds the port's idle time since the last call to `self.idle`.
+    /// Adds to `self.idle` the port's idle time since the last call.
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         if port.port_backlog.0 == 0 && now > port.busy_until {
             self.idle += now.saturating_since(port.busy_until.max(self.idle_until));

@@ -51,7 +51,7 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
 }
 
-/// Returns due times and marks of the frames that have left by `now`.
+/// Returns the due times and the marks of the frames that have left by `now`.
 fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
     fabric.advance(now);
     fabric.state.audit();
@@ -178,7 +178,7 @@ impl io::Write for Shared {
     }
 }
 
-/// Returns nanoseconds, interface, full length and first bytes of each packet of a pcapng file.
+/// Returns, for each packet of a pcapng file, its time in nanoseconds, interface, full length and first bytes.
 fn packets(file: &[u8]) -> Vec<(u64, u32, usize, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let (mut at, mut found) = (0, Vec::new());

@@ -47,7 +47,7 @@ impl Changes {
         Ok(Self { fd, mtu, found: BTreeSet::new() })
     }
 
-    /// Returns the changes to the network since it was watched, each once; empty if it never changed.
+    /// Returns the changes of the network since [`Self::watch`], each once; empty if the network never changed.
     pub fn so_far(&mut self) -> &BTreeSet<String> {
         let mut buffer = [0u8; 1 << 16];
         loop {

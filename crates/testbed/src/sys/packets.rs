@@ -140,7 +140,7 @@ impl Packets {
         Some(taken)
     }
 
-    /// Sends frames, each on the interface with its number.
+    /// Sends each frame on the interface with the given number.
     pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> Sent {
         // SAFETY: zeros are empty messages and addresses.
         let (mut messages, mut addresses, mut parts): (

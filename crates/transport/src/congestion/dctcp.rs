@@ -19,7 +19,7 @@ pub struct Config {
     pub initial_alpha: f64,
     /// Acknowledgement that ends an observation window. Default `"passed"`.
     pub window_end: WindowEnd,
-    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
+    /// Whether duplicate acknowledgements count in the fraction of marked bytes. Default `"ignored"`.
     pub duplicate_acks: DuplicateAcks,
     /// Acknowledgements with ECE that grow cwnd; an acknowledgement that cuts cwnd never grows it. Default `"all"`.
     pub ece_growth: EceGrowth,

@@ -58,7 +58,7 @@ pub enum Congestion {
 pub struct Pace {
     /// Limit of outstanding bytes: cwnd.
     pub window: Bytes,
-    /// Rate at which data leaves. If it is `None`, the host may pace by window and round-trip time.
+    /// Rate at which data leaves. If it is `None`, the host may pace at a rate computed from the window and the round-trip time.
     pub rate: Option<Rate>,
 }
 

@@ -94,7 +94,7 @@ struct Round {
 }
 
 impl Ictcp {
-    /// Creates the control of a NIC whose link carries `rate`, with segments of at most `mss` bytes.
+    /// Creates the control of a NIC whose link has this `rate`, with segments of at most `mss` bytes.
     pub fn new(config: &Config, mss: Bytes, rate: Rate) -> Self {
         let capacity = rate.0 as f64 / 8.0;
         Self { config: *config, mss: mss.0, capacity, clock: None, connections: BTreeMap::new() }
