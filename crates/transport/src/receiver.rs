@@ -32,7 +32,7 @@ impl Marks {
     }
 }
 
-/// Acknowledgements to send for one arrival: none, one or two, in this order.
+/// Acknowledgements to send for one arrival, in order: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
     first: Option<AckSegment>,
@@ -312,7 +312,8 @@ mod tests {
         (config, receiver)
     }
 
-    /// Delivers `segments` merged segments from `first` on, marked if `ce`. Returns each acknowledgement and its ECE.
+    /// Delivers `segments` merged segments, of which the first has the number `first`; all are marked if `ce`. Returns each acknowledgement
+    /// and its ECE.
     fn merged(
         (config, receiver): &mut (Config, Receiver),
         first: u64,

@@ -44,7 +44,7 @@ impl World for Drawing {
 /// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Number of finite flows started by the workloads in partitions. These are the workloads that react to flows.
+    /// Number of finite flows started by the workloads in partitions, which are the workloads that react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
     /// Number of workloads in partitions that will generate further flows even without a notification.
@@ -89,8 +89,8 @@ impl Schedule {
         self.finished
     }
 
-    /// Returns the last instant of the next window, and announces the flows that arrive in it in `mail`. Returns `None` if the run is over.
-    /// `earliest` is a lower bound on the next event of all partitions. `state` is called only if its counts can end the run.
+    /// Returns the last instant of the next window, and announces in `mail` the flows that arrive in this window. Returns `None` if the run
+    /// is over. `earliest` is a lower bound on the next event of all partitions. `state` is called only if its counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,

@@ -34,7 +34,8 @@ pub struct Simulation {
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
-    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` has this state.
+    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` holds this
+    /// state.
     finished: bool,
     done: bool,
 }
@@ -58,7 +59,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Number of events after which captured packets are written to files. Packets that are not yet written then take only some megabytes.
+/// Number of events after which captured packets are written to files. Packets that are not yet written then take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
 /// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
@@ -238,8 +239,8 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Fires about `events` events of a run with a single partition after all its flows are complete, step by step. Returns whether the run
-    /// has ended.
+    /// Continues a run with a single partition, whose flows are all complete, step by step for about `events` events. Returns whether the
+    /// run has ended.
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];

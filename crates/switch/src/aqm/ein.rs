@@ -90,7 +90,7 @@ struct Sample {
     before: (Bytes, Instant),
 }
 
-/// Binary digits of a gradient after the point.
+/// Number of fraction bits in a gradient.
 const FRACTION: u32 = 30;
 /// Largest representable gradient: a million times the line rate, so that the sum of the ring never overflows.
 const STEEPEST: f64 = (1u64 << (20 + FRACTION)) as f64;
@@ -113,7 +113,7 @@ impl Ein {
         }
     }
 
-    /// Adds the gradient since the previous dequeue to the ring (line 2).
+    /// Adds the gradient since the previous dequeue to the ring (Algorithm 1, line 2).
     fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
         let Some(before) = self.last else {
             self.last = Some((backlog, now));

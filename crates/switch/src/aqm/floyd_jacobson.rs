@@ -22,7 +22,7 @@ pub struct Config {
     pub scope: Scope,
     /// Unit of the backlog.
     pub unit: Unit,
-    /// Thresholds on the average, and the average's weight.
+    /// Thresholds for the average backlog, and the weight of a new sample.
     pub thresholds: Thresholds,
     /// *max_p*: marking probability just below the maximum threshold.
     pub max_p: f64,
@@ -144,15 +144,15 @@ impl Forced {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "RedSpacing")]
 pub enum Spacing {
-    /// Uniform, 1 to 1/p packets apart: §7, Method 2, where the count excludes the packet itself.
+    /// Marks are 1 to 1/p packets apart, uniformly distributed: §7, Method 2, where the count excludes the packet itself.
     #[default]
     Uniform,
-    /// Uniform, 1 to 1/p − 1 packets apart. The count in Fig. 2 includes the packet itself, unless it is the first packet above the
-    /// minimum threshold. ns-2 counts in the same way without `wait_`.
+    /// Marks are 1 to 1/p − 1 packets apart, uniformly distributed. The count in Fig. 2 includes the packet itself, unless it is the first
+    /// packet above the minimum threshold. ns-2 counts in the same way without `wait_`.
     Counted,
-    /// Uniform, 1/p to 2/p − 1 packets apart: ns-2's `wait_`.
+    /// Marks are 1/p to 2/p − 1 packets apart, uniformly distributed: ns-2's `wait_`.
     Wait,
-    /// Independent decisions per packet: §7, Method 1.
+    /// Each packet is decided independently: §7, Method 1.
     Geometric,
 }
 
@@ -173,7 +173,7 @@ pub enum Idle {
     /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in transmission times of a typical packet. This replaces a sample (§4).
     #[default]
     Paper,
-    /// The same decay with *m* rounded down, followed by a sample of the empty queue (ns-2).
+    /// *avg ← (1 − w)^⌊m⌋ · avg*, followed by a sample of the empty queue (ns-2). *m* is as in [`Self::Paper`].
     AsReleased,
 }
 
@@ -183,11 +183,11 @@ pub enum EmptyQueue {
     /// The packet may be chosen (the paper).
     #[default]
     Judged,
-    /// The packet is not chosen, and the count restarts. ns-2 requires that the queue holds more than one packet or byte.
+    /// The packet is not chosen, and the count restarts. ns-2 chooses a packet only if the queue holds more than one packet or byte.
     Spared,
 }
 
-/// RED marker of one port: marks or drops by the average backlog.
+/// RED marker of one port: marks or drops packets, depending on the average backlog.
 #[derive(Clone, Debug)]
 pub struct FloydJacobson {
     config: Config,
@@ -309,7 +309,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Adds the port's idle time since the last call to `self.idle`.
+    /// Adds to `self.idle` the port's idle time since the last call.
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         if port.port_backlog.0 == 0 && now > port.busy_until {
             self.idle += now.saturating_since(port.busy_until.max(self.idle_until));

@@ -28,7 +28,7 @@ const SHORTEST_ROUND_PS: f64 = 1_000.0;
 pub struct Config {
     /// Marking rule for a queue that has the link to itself.
     pub standard: Standard,
-    /// Point in a packet's passage at which the marker compares.
+    /// Point in a packet's passage through the port at which the marker compares the backlog with its threshold.
     pub point: Point,
     /// Whether the queue length includes the arriving or departing packet, as in the released simulator.
     pub counts_packet: bool,
@@ -141,9 +141,10 @@ struct QueueShare {
 enum LinkShare {
     /// The whole link.
     Strict,
-    /// The part that a quantum in each round yields. The value is the time to send the quantum on a link of 1 bit/s, in picoseconds.
+    /// The share of a queue that sends one quantum per round. The value is the time to send the quantum on a link of 1 bit/s, in
+    /// picoseconds.
     Round(f64),
-    /// The part that this weight yields, relative to the weights of all backlogged queues.
+    /// This weight, divided by the sum of the weights of all backlogged queues.
     Weight(u32),
 }
 

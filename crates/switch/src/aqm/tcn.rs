@@ -7,7 +7,7 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Aqm, Hears, PortView, Verdict};
 
-/// TCN marker: marks by waiting time.
+/// TCN marker: marks packets that have waited longer than a threshold.
 #[derive(Clone, Debug)]
 pub struct Tcn {
     threshold: Duration,

@@ -41,7 +41,7 @@ const WORTH_A_TRY: u64 = 20;
 /// Number of events per visit below which windows are slower than events. A visit is a switch, or all hosts together, in one window.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Maximum number of checks between two tries.
+/// Maximum number of checks between two tries of windows.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {

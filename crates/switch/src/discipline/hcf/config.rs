@@ -60,7 +60,7 @@ pub enum Division {
     /// Half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
     #[default]
     Equal,
-    /// A given share for HP at first, rounded to the nearest packet or byte. LP gets the rest.
+    /// HP starts with a given share of the buffer, rounded to the nearest packet or byte. LP gets the rest.
     Unequal {
         /// The share, between 0 and 1.
         high: f64,
@@ -90,10 +90,10 @@ pub enum Sizes {
 /// Time at which the credits and the hash are renewed (§4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
-    /// Renewed when HP becomes empty by sending.
+    /// The credits and the hash are renewed when HP becomes empty by sending.
     #[default]
     Dynamic,
-    /// Renewed at every multiple of this time. Packets of a flow may then be reordered.
+    /// The credits and the hash are renewed at every multiple of this time. Packets of a flow may then be reordered.
     Fixed(Duration),
 }
 
