@@ -207,7 +207,7 @@ def _shown(format_: str, after: Switch) -> Switch | None:
 
 
 def _others(shown: Switch | None, fabric: Fabric) -> str:
-    """Describe the treatment of packets that are not ECN-capable; empty if they are dropped, not marked."""
+    """Describe the treatment of packets that are not ECN-capable; empty if dropped instead of marked."""
     if shown is None:
         return ""
     found = [_there(shown, each.queue) for each in fabric.classes]

@@ -207,7 +207,7 @@ def span(ends: Sequence[str]) -> str:
 
 
 def percent_of(curve: Curve) -> str:
-    """Return a curve's probability at its maximum in percent."""
+    """Return the probability at a curve's maximum, in percent."""
     if curve.probability is None:
         return "not known"
     return percent(float(curve.probability))

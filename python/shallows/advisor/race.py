@@ -402,7 +402,7 @@ def judge_pair(
 
 
 def objectives(fabric: Fabric) -> list[Objective]:
-    """Return the distinct objectives: goals at their loads, and tail, throughput and loss at the highest.
+    """Return the distinct objectives: goals at their loads; tail, throughput and loss at the highest load.
 
     Throughput is also an objective at the lowest load, where low thresholds hurt it first.
     """

@@ -112,7 +112,7 @@ class Class:
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return the highest marking probability, that at the queue's limit, by number of busy queues.
+        """Return the highest marking probability (at the queue's limit), by number of busy queues.
 
         The result is empty if curve or limit is unknown.
         """
@@ -199,7 +199,7 @@ def _reach(
 
 
 def microseconds(count: int, rate: int) -> float:
-    """Return a port's time to send `count` bytes, in µs."""
+    """Return the time in µs that a port needs to send `count` bytes."""
     return count * 8e6 / rate
 
 

@@ -416,7 +416,7 @@ def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
 def _draw_rows(
     plot: "Axes", points: Points, rows: Sequence[str], marked: Sequence[str], *, relative: bool
 ) -> None:
-    """Draw the markers of all rows, one below the other within a row."""
+    """Draw the markers of all rows; the markers within a row are one below the other."""
     for place, name in enumerate(marked):
         shift = 0.7 * ((place + 0.5) / len(marked) - 0.5)
         look = style.look(place) | {"linestyle": "", "markersize": 3.2, "markeredgewidth": 0.7}
