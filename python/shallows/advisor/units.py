@@ -159,7 +159,7 @@ class _Conversion:
         return new
 
     def at(self, threshold: Threshold, profile: PortProfile | None, queue: Queue | None) -> Threshold | None:
-        """Convert a queue's threshold to bytes, or to percent if the format lacks bytes; None if impossible."""
+        """Convert a queue's threshold to bytes, or to percent if the format lacks bytes; None if unknown."""
         rate = (profile.rate if profile else None) or self.hints.rate
         limit = limit_of(self.switch, queue.allotment, self.on, self.hints) if queue else None
         most = limit.most if limit and not limit.of_chip else None

@@ -59,7 +59,7 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: if each line has its own part, all other lines."""
+        """Return the lines that a part shows in grey: all others if each line has its own part, else none."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:

@@ -229,7 +229,7 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Return a statistic over traced flows: packets of each flow acknowledged in the last `last.us` µs."""
+    """Return a statistic over traced flows of each flow's packets acknowledged in the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 

@@ -202,7 +202,7 @@ class Board:
         self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """Return the progress of points that reported recently; workers that do not report may be killed."""
+        """Return the progress of points that reported recently; a silent worker may have been killed."""
         now = time.monotonic()
         return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
