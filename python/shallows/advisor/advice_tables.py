@@ -196,7 +196,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name the smallest change of each kind for which another setting is better."""
+    """Name, for each kind of change, the smallest change that makes another setting better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:

@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Threshold:
-    """An amount of backlog in its written unit."""
+    """An amount of backlog, in the unit in which it was written."""
 
     amount: Fraction
     unit: Unit = "bytes"

@@ -140,7 +140,7 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """Return the profile `there`, renamed, and with this curve for each colour that it marks.
+    """Return a renamed copy of the profile `there`, with this curve for each colour that it marks.
 
     A profile that already has the name and the curve is returned unchanged.
     """

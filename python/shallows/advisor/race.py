@@ -251,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates, which are faster than intervals."""
+        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -366,8 +366,8 @@ def run_set(
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
     """Decide whether a rival wins, by its changes in the goals' order; None if undecided.
 
-    It wins if it is better in one goal by more than the indifference zone, and in all earlier goals not worse
-    by more than that.
+    It wins if it is better in one goal by more than the indifference zone, and not worse by more than that
+    zone in any earlier goal.
 
     >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
     >>> wide = Interval(0, -1, 1)

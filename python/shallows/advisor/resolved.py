@@ -1,4 +1,4 @@
-"""A configuration on a chip at a rate: sizes in bytes, and the limits of the buffer."""
+"""A configuration resolved for a chip and a port rate: sizes in bytes, and the limits of the buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

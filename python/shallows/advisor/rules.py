@@ -407,8 +407,8 @@ def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fract
     """Return the maximum number of bytes that arrive after the decision to pause.
 
     This is the sum of the frame that the switch is sending, the PAUSE frame behind it, the data on the cable
-    in both directions (`cable`), the data of the peer's response time, and a frame that the peer has just
-    started.
+    in both directions (`cable`), the data that the peer sends during its response time, and a frame that the
+    peer has just started.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame

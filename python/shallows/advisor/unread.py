@@ -45,7 +45,7 @@ def topic(source: Source) -> Topic | None:
 
 
 class Unread:
-    """Lines on given topics that were not understood, by the ports and queues that they may concern."""
+    """Lines on given topics that were not understood, grouped by the ports and queues they may concern."""
 
     def __init__(self, sources: Iterable[Source], *topics: Topic) -> None:
         self._first: dict[Scope, Source] = {}

@@ -46,7 +46,7 @@ class Config:
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
-        """Return the marker of ports of this rate: marks on dequeue, by the backlog left (switch-node.cc)."""
+        """Return the marker of ports of this rate; it marks on dequeue, by backlog left (switch-node.cc)."""
         found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:

@@ -135,7 +135,7 @@ def number(claim: Claim, check: Check) -> str:
 
 
 def markdown(findings: Sequence[Finding], paper: Paper) -> str:
-    """Render every claim at every place as a Markdown table, with the experiments that it used."""
+    """Render every claim at every place as a Markdown table, followed by the experiments used."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for each in finding.checks:

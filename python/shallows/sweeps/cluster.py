@@ -237,7 +237,7 @@ def run_far(
 
 
 def _pack_inputs(source: Source) -> dict[str, bytes]:
-    """Return the contents of a scenario's input files by their paths relative to the scenario."""
+    """Return a dict from each input file's path, relative to the scenario, to the file's contents."""
     base = source.folder
     paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]

@@ -1,4 +1,4 @@
-//! Rules on which ns-2's senders differ from the RFCs, except for the rules that repair losses.
+//! Rules in which the senders of ns-2 differ from the RFCs, except for the rules that repair losses.
 
 use super::interface::Method;
 

@@ -26,7 +26,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns whether receivers report data above a gap.
+    /// Returns whether receivers report data received above a gap (selective acknowledgements).
     pub fn uses_sack(self) -> bool {
         !matches!(self, Self::NewReno | Self::Reno)
     }

@@ -242,7 +242,7 @@ class _Reader:
 
     @staticmethod
     def _threshold(row: Entry, name: str) -> int | None:
-        """Return a threshold in bytes; None for 0, SAI's default, which is the whole buffer (saiwred.h)."""
+        """Return a threshold in bytes; None for 0, which means the whole buffer (SAI, saiwred.h)."""
         count = row.number(name, most=LARGEST_THRESHOLD)
         if count == 0:
             row.note("zero-threshold", f"{name} of {row.key} is 0", name)
