@@ -279,7 +279,7 @@ class Race:
     def judge(
         self, objective: Objective, baseline: str, other: str, confidence: float = CONFIDENCE
     ) -> Judgement:
-        """Judge one candidate versus another in one objective, by their common seeds."""
+        """Judge one candidate versus another in one objective, over their common seeds."""
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
@@ -364,7 +364,7 @@ def run_set(
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Decide whether a rival wins, by its changes in the goals' order; None if undecided.
+    """Decide from a rival's changes, in the order of the goals, whether it wins; None if undecided.
 
     It wins if it is better in one goal by more than the indifference zone, and not worse by more than that
     zone in any earlier goal.
@@ -394,7 +394,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """Judge one candidate versus another in one metric, by the common seeds that measured it."""
+    """Judge one candidate versus another in one metric, over the common seeds that measured it."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]

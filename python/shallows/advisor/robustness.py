@@ -28,7 +28,7 @@ FOLDER = "sensitivity"
 
 @dataclass(frozen=True)
 class Variation:
-    """One change of the fabric, by an amount."""
+    """One change of the fabric, with its amount."""
 
     name: str
     level: str

@@ -293,7 +293,7 @@ class _Conversion:
 
 
 def _said(threshold: Threshold) -> str:
-    """Return a threshold as a sentence shows it.
+    """Format a threshold for use in a sentence.
 
     >>> _said(Threshold(Fraction(55), "percent")), _said(Threshold(Fraction(2 * 10**6), "ps"))
     ('55 %', '2 µs')

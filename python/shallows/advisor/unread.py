@@ -36,7 +36,7 @@ _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 
 
 def topic(source: Source) -> Topic | None:
-    """Return the topic of a line, by its words.
+    """Return the topic that the words of a line indicate.
 
     >>> topic(Source(text="random-detect threshold burst-optimized ecn")), topic(Source(text="mtu 9216"))
     ('marking', None)

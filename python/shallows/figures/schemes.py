@@ -258,7 +258,7 @@ def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Return the runs of each scheme, by point of the sweep."""
+    """Return a dict from each point of the sweep to a dict from each scheme to its runs."""
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}
