@@ -68,7 +68,7 @@ pub struct Receiver {
     echo: u8,
     /// Flags that may be echoed, as negotiated by both sides.
     echoes: u8,
-    /// Whether ECE stays set until CWR.
+    /// Whether ECE, once set, stays set until a segment with CWR arrives (classic ECN).
     latches: bool,
 }
 

@@ -108,7 +108,7 @@ class Fabric:
 
     @property
     def need(self) -> float:
-        """Return the largest λ (needed K over bandwidth-delay product) of the fabric's transports."""
+        """Return the largest λ of the fabric's transports: the needed K over the bandwidth-delay product."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property
@@ -259,7 +259,7 @@ def pool_of(table: Table, default: float | None = None) -> float:
     Raises
     ------
     ShallowsError
-        If the size is missing without a default, or exceeds any memory.
+        If the size is missing and has no default, or is not from 10 KB to 1 TB.
     """
     pool = table.quantity("pool", "bytes", default)
     if not LEAST_POOL <= pool <= MOST_POOL:

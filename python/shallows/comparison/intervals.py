@@ -34,7 +34,7 @@ class Interval:
 
 
 def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
-    """Return the interval of the mean over groups, with equal weights.
+    """Return the confidence interval of the mean over groups, which have equal weights.
 
     Parameters
     ----------

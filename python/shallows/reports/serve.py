@@ -61,7 +61,7 @@ def open_pages(
     pages = staticmethod(page)
 
     class Handler(_Handler):
-        """Handler that serves these pages."""
+        """Handler of requests for the pages that `page` returns."""
 
         page = pages
         timeout = timeout_s

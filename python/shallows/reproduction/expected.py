@@ -87,7 +87,7 @@ class Experiment:
 
     @property
     def fingerprint(self) -> str:
-        """Return the first eight digits of a hash of the scenario's keys and the set values."""
+        """Return the first eight digits of a hash of the scenario and the experiment's settings."""
         keys = parse_toml(read_text(self.scenario, remedy=DESCRIBED))
         said = json.dumps([keys, self.set, self.only, self.testbed], sort_keys=True, default=str)
         return hashlib.sha256(said.encode()).hexdigest()[:8]

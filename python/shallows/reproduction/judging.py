@@ -157,7 +157,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return the metric of the selected runs at a place, by seed; there must be one run for each seed."""
+    """Return a dict from seeds to a metric of the selected run at a place; each seed must have one run."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):

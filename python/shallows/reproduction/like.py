@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the claims that a variant inherits; its table `causes` replaces their causes, by claim.
+    """Return the claims that a variant inherits; its table `causes` gives some claims other causes.
 
     Raises
     ------

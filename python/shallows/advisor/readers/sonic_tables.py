@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def parts(self) -> list[str]:
-        """Return the parts of its key, split at the bars."""
+        """Return the parts of the row's key, which are separated by bars."""
         return self.key.split("|")
 
     def source(self, name: str = "") -> Source:
@@ -135,7 +135,7 @@ class Entry:
         self.note("not-valid", why, name)
 
     def note(self, code: str, what: str, name: str = "") -> None:
-        """Record an observation about a field that becomes a finding."""
+        """Record an observation about a field, which becomes a finding."""
         self.notes.append(Note(code, what, self.source(name)))
 
 
