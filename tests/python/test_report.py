@@ -580,7 +580,7 @@ def test_a_port_in_use_is_an_error_with_a_remedy(
     assert refused.returncode == 1
     assert refused.stderr == (
         f"shallows: port {port} cannot be used: Address already in use\n"
-        "  name another, or 0 for any that is free\n"
+        "  name another port, or 0 to select a free port\n"
     )
     assert main(["serve", str(tmp_path / "nowhere")]) == 1
     assert "nowhere is not a folder" in capsys.readouterr().err

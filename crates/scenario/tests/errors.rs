@@ -293,9 +293,9 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     };
     let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
     let error = flood(&constant("0", "40Gbps")).unwrap_err();
-    let expected = "workload[0].pattern.rate: with a rate of 40Gbps and the traffic of earlier workloads, the link \
-                    host0->switch0 must carry 4.0000 times its rate of 10Gbps; use a lower rate, or set overload = \
-                    true";
+    let expected = "workload[0].pattern.rate: the link host0->switch0 must carry 4.0000 times its rate of 10Gbps, \
+                    earlier workloads included; this workload has a rate of 40Gbps: use a lower rate, or set \
+                    overload = true";
     assert!(error.contains(expected), "{error}");
     assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
     assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
@@ -307,10 +307,8 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     // Three sources of 4 Gb/s into one receiver, in one workload or in two.
     let error = flood(&constant("0..3", "4Gbps")).unwrap_err();
     assert!(
-        error.contains(
-            "from each of 3 sources and the traffic of earlier workloads, the link switch0->host3 \
-                            must carry 1.2000 times"
-        ),
+        error.contains("the link switch0->host3 must carry 1.2000 times its rate")
+            && error.contains("a rate of 4Gbps from each of 3 sources: use"),
         "{error}"
     );
     let error = flood(&(constant("0..2", "4Gbps") + &constant("2", "4Gbps"))).unwrap_err();
@@ -466,11 +464,11 @@ fn a_link_override_changes_something_once() {
 fn a_bound_that_contradicts_a_default_is_shown_where_it_was_given() {
     // A segment is 1,500 bytes minus 40 of headers and 12 of timestamps; the initial window is ten segments (RFC 6928).
     for (key, value, expected) in [
-        ("tcp.rto.max", "1us", "tcp.rto.max: must be at least min = 1s, the default, got 1us"),
+        ("tcp.rto.max", "1us", "tcp.rto.max: must be at least min = 1s (the default), got 1us"),
         (
             "tcp.max_window",
             "5",
-            "tcp.max_window: must be at least initial_window = 14.48KB, the default, got 7.24KB",
+            "tcp.max_window: must be at least initial_window = 14.48KB (the default), got 7.24KB",
         ),
         (
             "topology.framing",

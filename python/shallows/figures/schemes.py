@@ -165,7 +165,7 @@ def dots(
     if len(marked) > MOST_LOOKS:
         raise ShallowsError(
             f"each row would have {len(marked)} markers; the maximum is {MOST_LOOKS}",
-            "choose among the runs (`--where load=0.8`)",
+            "select runs with an option such as --where load=0.8",
         )
     measured = _measured(runs, metrics, baseline)
     width = style.WIDTH if len(metrics) <= 2 else PAGE_WIDTH
@@ -214,7 +214,8 @@ def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline
     }
     if not base:
         raise ShallowsError(
-            f"no run is at {describe(dict(baseline))}", "name runs of the figure as the baseline"
+            f"no run matches the baseline {describe(dict(baseline))}",
+            "name runs of the figure as the baseline",
         )
     by_id = {id(run): run for run in runs}
     found: Numbers = {}

@@ -136,8 +136,8 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
         places = [place for place in places if place is None or place in there]
         if not places:
             raise ShallowsError(
-                f'claim "{claim.id}": the reduced run has no point at a place of the claim',
-                "add a place of the claim to quick.only",
+                f'claim "{claim.id}": with --quick, no run has a {experiment.axis} that the claim needs',
+                f"add a value of {experiment.axis} from the claim to quick.only",
             )
     if claim.over:
         return [_average(claim, experiment, runs, quick=quick)]

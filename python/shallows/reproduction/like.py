@@ -21,7 +21,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(table, dict) or not table.keys() & OWN:
         return table
     if "like" not in table:
-        raise ValueError("causes must be used together with like")
+        raise ValueError("the key causes requires the key like")
     other = tables.get(table["like"]) if isinstance(table["like"], str) else None
     if not isinstance(other, dict) or "like" in other:
         known = [each for each, told in tables.items() if isinstance(told, dict) and "like" not in told]

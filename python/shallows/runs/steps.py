@@ -152,7 +152,7 @@ class Series:
         end = float(self.times[-1] if end_us is None else end_us)
         if not self.times[0] <= begin_us < end <= self.times[-1]:
             raise ShallowsError(
-                f"the end of a part must be after its begin, got {begin_us:g} to {end:g} µs"
+                f"a part must end after it begins, got {begin_us:g} to {end:g} µs"
                 if begin_us >= end
                 else f"a part must be within the series, got {begin_us:g} to {end:g} µs",
                 f"choose times from {self.times[0]:g} to {self.times[-1]:g} µs",
@@ -196,12 +196,13 @@ class Series:
 
         if not 0 < every_us < math.inf:
             raise ShallowsError(
-                f"a window must be finite and longer than 0 µs, got {every_us}", "pass another window"
+                f"a window must be finite and longer than 0 µs, got {every_us}",
+                "pass a length in µs, such as 10",
             )
         if self.length_us / every_us > MOST_WINDOWS:
             raise ShallowsError(
-                f"a series must have at most {MOST_WINDOWS:,} windows; {self.length_us:g} µs in windows of "
-                f"{every_us:g} µs are more",
+                f"a series must have at most {MOST_WINDOWS:,} windows, got {self.length_us / every_us:.3g} "
+                f"({self.length_us:g} µs in windows of {every_us:g} µs)",
                 "pass a longer window, or cut the series with `between`",
             )
         count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))

@@ -376,7 +376,10 @@ def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
     known = flows.with_columns(kept=pl.Series(kept), fluid_us=pl.Series(ideal.completion_us(run)))
     theirs = (part(run, known, where) if where else known).filter("kept")
     if theirs.is_empty():
-        raise ShallowsError(f"{run.path} has no complete flow in {of.name!r} of these", "let it run longer")
+        raise ShallowsError(
+            f"none of the selected flows in size bin {of.name!r} of {run.path} completed",
+            "run the scenario longer: raise stop.at",
+        )
     return of.number(theirs["fluid_us"].to_numpy())
 
 

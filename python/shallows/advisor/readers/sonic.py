@@ -168,7 +168,7 @@ class _Reader:
                 if places > MOST_PLACES:
                     raise ShallowsError(
                         f"rows of {table} and other tables must name at most {MOST_PLACES:,} "
-                        "queues or profiles",
+                        "queues or profiles in total",
                         ONE,
                     )
 

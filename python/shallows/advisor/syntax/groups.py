@@ -168,7 +168,7 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"wildcards of groups must be compared with at most {MOST_COMPARISONS:,} names",
+                f"wildcards in groups must need at most {MOST_COMPARISONS:,} comparisons with names",
                 "name the file of one switch, and write names instead of wildcards",
             )
 

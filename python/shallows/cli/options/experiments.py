@@ -47,7 +47,8 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="address of the Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+        help="address of the Ray cluster; default: the variable RAY_ADDRESS; if it is not set, Ray starts "
+        "on this machine",
     )
     add_verify(parser)
     add_json(parser)
@@ -172,7 +173,7 @@ def _add_dilate(parser: argparse.ArgumentParser) -> None:
         type=dilation,
         default=1,
         metavar="N",
-        help="slow network time N-fold, so that this machine can carry N times the rates; default: 1",
+        help="slow network time N-fold, so that this machine can carry rates N times as high; default: 1",
     )
 
 
