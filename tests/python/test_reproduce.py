@@ -289,12 +289,12 @@ def paper(folder: Path, text: str) -> Paper:
         (
             'axis = "load"',
             'show = ["timeouts"]',
-            'experiment "x": axis is missing; the keys show and normalised require an axis',
+            'experiment "x": the key `axis` is missing; `show` and `normalised` require it',
         ),
         (
             'axis = "load"',
             'normalised = { scheme = "a" }',
-            'experiment "x": axis is missing; the keys show and normalised require an axis',
+            'experiment "x": the key `axis` is missing; `show` and `normalised` require it',
         ),
     ],
 )

@@ -88,8 +88,8 @@ fn place(workload: usize) -> [Step; 3] {
     [Step::Key("workload".to_owned()), Step::Index(workload), Step::Key("tcp".to_owned())]
 }
 
-/// Rejects settings of a workload (`own`) that differ from the hosts' settings (`of_host`) although a host has only one value for all of
-/// its connections. `group` is the group of the hosts.
+/// Checks the settings that must be the same for all connections of a host: rejects a value of a workload (`own`) that differs from the
+/// value of its hosts (`of_host`). `group` is the group of these hosts.
 pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {

@@ -270,7 +270,7 @@ fn a_link_that_is_offered_too_much_is_named_with_the_numbers() {
     let sets = [("workload.0.counted", "payload"), ("workload.0.load", "0.998")];
     assert_eq!(
         message(BCC_F2, &sets),
-        "--set workload.0.load=0.998: workload[0].load: with a load of 0.998, the link switch0->host0 must carry \
+        "--set workload.0.load=0.998: workload[0].load: with a load of 0.998, the link switch0->host0 would carry \
          1.0025 times its rate of 100Gbps, headers included; use a lower load, or set overload = true"
     );
     let overload = [("workload.0.load", "1.2"), ("workload.0.overload", "true")];
@@ -293,7 +293,7 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     };
     let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
     let error = flood(&constant("0", "40Gbps")).unwrap_err();
-    let expected = "workload[0].pattern.rate: the link host0->switch0 must carry 4.0000 times its rate of 10Gbps, \
+    let expected = "workload[0].pattern.rate: the link host0->switch0 would carry 4.0000 times its rate of 10Gbps, \
                     earlier workloads included; this workload has a rate of 40Gbps: use a lower rate, or set \
                     overload = true";
     assert!(error.contains(expected), "{error}");
@@ -307,7 +307,7 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     // Three sources of 4 Gb/s into one receiver, in one workload or in two.
     let error = flood(&constant("0..3", "4Gbps")).unwrap_err();
     assert!(
-        error.contains("the link switch0->host3 must carry 1.2000 times its rate")
+        error.contains("the link switch0->host3 would carry 1.2000 times its rate")
             && error.contains("a rate of 4Gbps from each of 3 sources: use"),
         "{error}"
     );
@@ -408,9 +408,9 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
              ecmp, lossless, overrides",
         ),
         ("workload.3.load", "1", "workload[3] does not exist; workload has 1 entries"),
-        ("topology.rate.x", "1", "rate must be a table to have keys, got \"100Gbps\""),
+        ("topology.rate.x", "1", "cannot set a key in rate: rate must be a table, got \"100Gbps\""),
         ("a..b", "1", "the key must have the form section.key or section[0].key"),
-        ("seed.x", "1", "seed must be a table to have keys, got 1"),
+        ("seed.x", "1", "cannot set a key in seed: seed must be a table, got 1"),
         (
             "topology.*.rate",
             "1",

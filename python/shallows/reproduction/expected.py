@@ -313,7 +313,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
     for metric in table.get("show", []):
         _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
-        raise _refuse(path, f"{what}: axis is missing; the keys show and normalised require an axis")
+        raise _refuse(path, f"{what}: the key `axis` is missing; `show` and `normalised` require it")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 

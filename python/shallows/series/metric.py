@@ -405,7 +405,7 @@ class Traced:
         if not re.fullmatch("[0-9]{1,9}", text):
             raise UnknownMetric(
                 f"{text!r} is not the number of a flow",
-                "write a number of the column `flow` in flows.parquet",
+                "write a number from the column `flow` in flows.parquet",
             )
         return cls(int(text))
 

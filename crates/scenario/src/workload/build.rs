@@ -237,7 +237,7 @@ impl Builder<'_, '_, '_> {
         let fits = self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
-                "with a load of {load}, the link {} must carry {:.4} times its rate of {}, headers included; use a \
+                "with a load of {load}, the link {} would carry {:.4} times its rate of {}, headers included; use a \
                  lower load, or set overload = true",
                 link.name, share, link.rate
             )

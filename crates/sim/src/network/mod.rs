@@ -147,8 +147,8 @@ pub trait Driver<T> {
     /// Records a change at the port of a watched link ([`Network::watch`]).
     fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
-    /// Takes a packet on a link to another partition. `exit` is the index of the link among the exits; `arrival` is the time at which the
-    /// packet reaches the far end.
+    /// Accepts a packet that leaves this partition over a link. `exit` is the index of the link among the exits; `arrival` is the time at
+    /// which the packet reaches the far end.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
     /// Discards the packets that [`Self::leave`] took for this exit and that the other partition has not received. Returns their counts.

@@ -31,7 +31,7 @@ struct Task {
     first: usize,
 }
 
-/// State that the threads of a stretch share.
+/// State shared by all threads of a stretch.
 #[derive(Debug)]
 struct Meeting {
     stretch: Stretch,

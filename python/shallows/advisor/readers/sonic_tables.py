@@ -152,7 +152,8 @@ class Tables:
             count += sum(len(rows) for rows in tables.values() if isinstance(rows, dict))
             if count > MOST_ROWS:
                 raise ShallowsError(
-                    f"{name} must have at most {MOST_ROWS:,} rows", "name the tables of one switch"
+                    f"the files up to {name} must have at most {MOST_ROWS:,} rows together",
+                    "give the files of one switch only",
                 )
             self._add(name, tables)
 

@@ -118,7 +118,7 @@ class _Given:
                 yield statement, words
 
     def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements with wildcards; conflicting statements are omitted."""
+        """Yield a group's statements that contain wildcards, except conflicting ones."""
         said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
         for head, statements in self.groups[group].wild.items():
             shared = min(len(head), len(place))

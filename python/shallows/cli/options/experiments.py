@@ -122,7 +122,7 @@ def _testbed_compare(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=3,
         metavar="N",
-        help="repeat the simulation and the run with real TCP N times, with consecutive seeds; default: 3",
+        help="run the simulation and real TCP N times, with consecutive seeds; default: 3",
     )
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="first seed; default: the seed in the scenario"
