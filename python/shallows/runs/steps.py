@@ -201,8 +201,8 @@ class Series:
             )
         if self.length_us / every_us > MOST_WINDOWS:
             raise ShallowsError(
-                f"a series must have at most {MOST_WINDOWS:,} windows, got {self.length_us / every_us:.3g} "
-                f"({self.length_us:g} µs in windows of {every_us:g} µs)",
+                f"a series must have at most {MOST_WINDOWS:,} windows; {self.length_us:g} µs in windows of "
+                f"{every_us:g} µs need more windows",
                 "pass a longer window, or cut the series with `between`",
             )
         count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))

@@ -41,7 +41,7 @@ def _advise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="present configuration of a switch, in a format that `shallows explain` reads",
+        help="current configuration of a switch, in a format that `shallows explain` reads",
     )
     parser.add_argument(
         "--to",
