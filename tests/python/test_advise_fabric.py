@@ -98,7 +98,7 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ({"class": [{"transport": "quic"}]}, "one of dctcp"),
         ({"class": [{"sizes": 5}]}, "a distribution"),
         ({"goal": "p99 of small flows below 10 us"}, "must be at least half of the round-trip time"),
-        ({"goal": "loss at 95 % load"}, "must be at most the highest load"),
+        ({"goal": "loss at 95 % load"}, "the highest value of traffic.load"),
         ({"goal": "p99 of queries"}, "a goal for queries needs traffic with queries"),
         ({"buffer": {"marks": ["magic"]}}, "a list with at least one of queue, pool"),
         ({"buffer": {"pool": "1B"}}, "a memory from"),

@@ -213,6 +213,7 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
             )
         if goal.load is not None and goal.load > max(loads) + 1e-9:
             raise ShallowsError(
-                f"goal: the load of {goal.text!r} must be at most the highest load, {percent(max(loads))}",
+                f"goal: the load of {goal.text!r} must be at most "
+                f"{percent(max(loads))}, the highest value of traffic.load",
                 "raise traffic.load, or lower the goal's load",
             )
