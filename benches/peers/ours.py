@@ -24,7 +24,7 @@ TRACE_KEY = "workload.0.path"
 def require() -> None:
     """Raise `MissingToolError` if Shallows is not built, before the other simulator runs for minutes."""
     if not COMMAND.exists():
-        raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing: make build")
+        raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing; run `make build`")
 
 
 def run_shallows(

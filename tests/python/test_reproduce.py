@@ -222,7 +222,7 @@ def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
     runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
     with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  the values of scheme are: a, b"):
         verdicts(runs, where={"scheme": "c"}, expected=1.0)
-    with pytest.raises(ShallowsError, match="`where` must select one run of each seed"):
+    with pytest.raises(ShallowsError, match="`where` must select one run per seed"):
         verdicts(runs, expected=1.0)
 
 

@@ -177,7 +177,7 @@ pub enum FullAck {
     Ssthresh,
 }
 
-/// cwnd after an RTO without transmissions (RFC 5681 §4.1).
+/// Effect on cwnd when a connection has sent nothing for at least one RTO (RFC 5681 §4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestartAfterIdle {

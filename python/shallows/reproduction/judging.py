@@ -162,7 +162,7 @@ def _at(
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
         raise ShallowsError(
-            f'claim "{claim.id}": `where` must select one run of each seed, got several',
+            f'claim "{claim.id}": `where` must select one run per seed, got several',
             "add axes to `where`",
         )
     return {run.seed: run.value(claim.metric) for run in chosen}

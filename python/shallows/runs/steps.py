@@ -213,9 +213,9 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Consecutive intervals with fewer than two
-        changes each are merged and divided only at these changes, so idle times take few parts. The mean of
-        each part is exact.
+        Time is cut into intervals of equal length, as short as `most` permits. An interval with two or more
+        changes is one part. Elsewhere, a new part begins only at a change, so idle times take few parts. The
+        mean of each part is exact.
         """
         import numpy as np
 

@@ -123,7 +123,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             }
             let Some(each) = t.hosts_per_edge() else {
                 let message = format!(
-                    "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number \
+                    "the number of hosts on each edge switch, oversubscription times k/2, must be a whole number \
                      above 0, got {} times {}",
                     t.oversubscription,
                     t.k / 2

@@ -37,7 +37,8 @@ pub(crate) struct Host {
     pub(crate) duplex: Duplex,
 }
 
-/// Slot of a receiver, and generation of its connection: the number of earlier connections in the slot of the sender.
+/// Slot of a receiver, and generation of its connection. The generation is the number of earlier connections that used the same slot at
+/// the sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Named {
     slot: u32,

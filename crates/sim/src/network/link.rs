@@ -29,7 +29,7 @@ pub(crate) struct Link<T> {
     /// Number of the link in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
-    /// Index of the node that the link leaves, among the nodes of its partition.
+    /// Index, within its partition, of the node at the sending end of the link.
     pub(crate) node: u32,
     /// Index of this link among the partition's exits, if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,

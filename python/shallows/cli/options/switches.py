@@ -46,7 +46,8 @@ def _advise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         metavar="FORMAT",
-        help="also write the change in this format: sonic, eos, avd, nvue, nxos, junos or tc",
+        help="also write the recommended changes as a configuration in this format: sonic, eos, avd, nvue, "
+        "nxos, junos or tc",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="folder for the runs and the page; default: runs/advice-NAME"
