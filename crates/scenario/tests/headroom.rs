@@ -1,0 +1,59 @@
+//! Headroom of lossless classes before the run: its terms, and warnings.
+
+use shallows_core::Bytes;
+use shallows_scenario::{Experiment, PortHeadroom, PortKind};
+
+use crate::common::parse;
+
+const STAR: &str = "topology = { kind = 'star', hosts = 3, rate = '100Gbps', link_delay = '500ns', framing = '38B' }\n\
+                    host.jitter = 'off'\nhost.nic = { limit = '1MB' }\nstop.at = '1us'\n\
+                    [switch]\nbuffer = { kind = 'complete-sharing', pool = '2MB' }\nlossless = { classes = [0] }\n\
+                    [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\n";
+
+fn star(sets: &[(&str, &str)]) -> Experiment {
+    parse(STAR, sets).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn terms(row: &PortHeadroom) -> [u64; 7] {
+    let found = &row.headroom;
+    [
+        found.own_bytes,
+        found.cable_bytes,
+        found.response_bytes,
+        found.peer_bytes,
+        found.above_limit_bytes,
+        found.needed_bytes,
+        found.headroom_bytes,
+    ]
+}
+
+#[test]
+fn headroom_has_its_terms_for_each_kind_of_port() {
+    // A packet of 1,538 bytes and a PFC frame of 84; 500 ns in both directions; 394 quanta of 64 bytes; two packets and one byte.
+    let rows = star(&[]).headrooms();
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.port, row.ports, row.rate_bps), (PortKind::ToHost, 3, 100_000_000_000));
+    assert_eq!(terms(row), [1_622, 12_500, 25_216, 1_538, 1_539, 42_415, 42_415]);
+    // Packets of 78 bytes fill whole cells of 254 bytes: 543.8 cells.
+    let cells = &star(&[("switch.buffer.cell", "254B")]).headrooms()[0];
+    assert_eq!(terms(cells), [1_622, 12_500, 25_216, 1_538, 1_539, 544 * 254, 544 * 254]);
+    assert!((cells.headroom.occupancy - 254.0 / 78.0).abs() < 1e-12);
+    // A response of 1 us is 12,500 bytes.
+    assert_eq!(star(&[("switch.lossless.response", "1us")]).headrooms()[0].headroom.response_bytes, 12_500);
+    let lossy = parse(&STAR.replace("lossless = { classes = [0] }", ""), &[]).expect("a scenario");
+    assert!(lossy.headrooms().is_empty());
+}
+
+#[test]
+fn headroom_below_the_bytes_that_can_arrive_is_warned_about() {
+    let warnings = star(&[("switch.lossless.headroom", "40KB")]).warnings();
+    let expected = "the headroom of lossless classes at to-host ports (switch0->host0) is 40KB, but 42.415KB can arrive after a pause: up to \
+                    2.415KB can be lost; use switch.lossless.headroom = \"auto\"";
+    assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
+    for enough in ["auto", "42415B", "50KB"] {
+        let warnings = star(&[("switch.lossless.headroom", enough)]).warnings();
+        assert!(!warnings.iter().any(|warning| warning.contains("headroom")), "{warnings:?}");
+    }
+    let given = star(&[("switch.lossless.headroom", "40KB")]).headrooms()[0].headroom;
+    assert_eq!((given.needed_bytes, Bytes(given.headroom_bytes)), (42_415, Bytes(40_000)));
+}
