@@ -4,8 +4,9 @@ use serde::Serialize;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration};
 use shallows_switch::buffer::Cell;
-use shallows_switch::headroom::{generic, largest_response};
+use shallows_switch::headroom::{generic, largest_response, sonic_spectrum};
 
+use crate::check::Checker;
 use crate::experiment::Experiment;
 use crate::quantity::Automatic;
 use crate::resolved::Resolved;
@@ -32,7 +33,7 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the terms for the port that `link` leaves, whose groups count the packets of the opposite link. The headroom is their sum.
+    /// Returns the terms for the port that `link` leaves, whose groups count the packets of the opposite link, and the headroom that they need.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
@@ -77,6 +78,61 @@ pub(crate) fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: By
     }
     let group = network.groups.of(HostId(link.to.0)).checked_sub(1).map(|index| &spec.host.group[index]);
     group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
+}
+
+/// Returns the headroom by SONiC's formula for packets that arrive by the link `peer`, with the MTU and traffic pattern that SONiC ships.
+pub(crate) fn by_sonic(
+    wanted: &spec::Lossless,
+    peer: &Link,
+    cell: Cell,
+    checker: &mut Checker<'_>,
+) -> Option<sonic_spectrum::Headroom> {
+    let generation = match cell.size().0 {
+        96 => Some(1),
+        144 => Some(3),
+        192 => Some(5),
+        256 => Some(6),
+        _ => None,
+    };
+    checker.require(generation.is_some(), "switch.lossless.headroom", || {
+        format!(
+            "\"sonic-spectrum\" needs switch.buffer.cell = \"96B\" (Spectrum), \"144B\" (Spectrum-2 and -3), \"192B\" (Spectrum-4 and \
+             -5) or \"256B\" (Spectrum-6), got {}",
+            cell.size()
+        )
+    });
+    let port = sonic_spectrum::Port {
+        rate: peer.rate,
+        metres: (peer.delay.as_secs_f64() * sonic_spectrum::SPEED_OF_LIGHT).round() as u32,
+        // The lanes have no effect on the headroom.
+        lanes: 4,
+        mtu: Bytes(9_100),
+        gearbox_delay: 0.0,
+        response: response(wanted, peer),
+        lossless_mtu: Bytes(1_024),
+        small_packets: 50,
+        shared_headroom: wanted.headroom_pool.is_some(),
+    };
+    let chip = sonic_spectrum::Chip::spectrum(generation?);
+    Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
+}
+
+/// Returns a note for each kind of port whose headroom is that of SONiC's formula, with each term.
+pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
+    let mut notes = Vec::new();
+    let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);
+    for (link, port) in network.links.iter().zip(ports) {
+        let Some(found) = port.sonic else { continue };
+        let rate = network.links[link.reverse as usize].rate;
+        let note = format!(
+            "headroom of {} ports for arrivals at {rate} by SONiC (sonic-swss, July 2026): {found}",
+            link.kind.name()
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 /// Returns the bytes that the sender at the port of the link `peer` may still send before it responds to a PFC frame.

@@ -12,9 +12,9 @@ use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConf
 use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 
 use crate::check::Checker;
-use crate::headroom::jitter;
+use crate::headroom::{by_sonic, jitter};
 use crate::memory::full_packet;
-use crate::quantity::Automatic;
+use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
 use crate::spec;
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
@@ -116,11 +116,18 @@ fn port(
         )
     });
     if link.kind == PortKind::Nic {
-        return Some(LosslessPort { groups: Vec::new(), response, headroom: None });
+        return Some(LosslessPort { groups: Vec::new(), response, headroom: None, sonic: None });
     }
     let mut terms = Headroom::of(wanted, link, jitter, (network, packet, cell));
-    if let Automatic::Is(size) = wanted.headroom {
-        terms.headroom_bytes = size.0.0;
+    let mut sonic = None;
+    match wanted.headroom {
+        HeadroomSize::Auto => {}
+        HeadroomSize::Is(size) => terms.headroom_bytes = size.0,
+        HeadroomSize::SonicSpectrum => {
+            let found = by_sonic(wanted, &network.links[link.reverse as usize], cell, checker)?;
+            terms.headroom_bytes = found.xoff.0;
+            sonic = Some(found);
+        }
     }
     let headroom = Bytes(terms.headroom_bytes);
     checker.require(headroom >= cell.size(), "switch.lossless.headroom", || {
@@ -138,7 +145,7 @@ fn port(
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
     let groups = classes.iter().map(group).chain([lossy]).collect();
-    Some(LosslessPort { groups, response, headroom: Some(terms) })
+    Some(LosslessPort { groups, response, headroom: Some(terms), sonic })
 }
 
 /// Divides the memory of a switch. Returns `None` if it is too small.

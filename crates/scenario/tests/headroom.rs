@@ -57,3 +57,39 @@ fn headroom_below_the_bytes_that_can_arrive_is_warned_about() {
     let given = star(&[("switch.lossless.headroom", "40KB")]).headrooms()[0].headroom;
     assert_eq!((given.needed_bytes, Bytes(given.headroom_bytes)), (42_415, Bytes(40_000)));
 }
+
+#[test]
+fn sonics_formula_gives_the_headroom_of_a_spectrum_chip() {
+    let spectrum = |cell: &str, sets: &[(&str, &str)]| {
+        let all =
+            [&[("switch.buffer.cell", cell), ("switch.lossless.headroom", "sonic-spectrum")], sets].concat();
+        let experiment = star(&all);
+        (experiment.headrooms()[0].headroom.headroom_bytes, experiment.notes.join("; "))
+    };
+    // Spectrum-3, 100 Gb/s, 40 m (202 ns): 50 KiB (sonic-swss#3235), and 2 KiB more without a pool of headroom (#4757).
+    let forty = ("topology.link_delay", "202ns");
+    let (found, notes) = spectrum("144B", &[forty]);
+    assert_eq!(found, 52 * 1_024);
+    let note = "headroom of to-host ports for arrivals at 100Gbps by SONiC (sonic-swss, July 2026): xoff = 52KiB = 1KiB \
+                (lossless MTU) + 1.2353 · (9.1KB (port MTU) + 5051B (cable) + 0B (gearboxes) + 819B (MAC, PHY) + 25.216KB \
+                (response) + 0B (tiles)), in whole KiB, + 2KiB (compensation); xon = 19KiB, size = 71KiB";
+    assert_eq!(notes.matches(note).count(), 1, "{notes}");
+    assert_eq!(spectrum("144B", &[forty, ("switch.lossless.headroom_pool", "100KB")]).0, 50 * 1_024);
+    // Spectrum-6 (#4797).
+    assert_eq!(spectrum("256B", &[forty]).0, 75 * 1_024);
+    // #3235: Spectrum-3, 400 Gb/s, 300 m; Spectrum-4, 800 Gb/s, 300 m, and 200 Gb/s, 40 m. Each has 2 KiB more without a pool.
+    for (cell, rate, delay, xoff) in [
+        ("144B", "400Gbps", "1515ns", 272_384),
+        ("192B", "800Gbps", "1515ns", 474_112),
+        ("192B", "200Gbps", "202ns", 65_536),
+    ] {
+        let sets = [("topology.rate", rate), ("topology.link_delay", delay), ("switch.buffer.pool", "8MB")];
+        assert_eq!(spectrum(cell, &sets).0, xoff + 2_048, "{cell}, {rate}, {delay}");
+    }
+    let refused =
+        parse(STAR, &[("switch.lossless.headroom", "sonic-spectrum")]).expect_err("no cells").to_string();
+    assert!(refused.contains("\"144B\" (Spectrum-2 and -3)") && refused.contains("got 1B"), "{refused}");
+    let unknown =
+        parse(STAR, &[("switch.lossless.headroom", "sonic")]).expect_err("no such word").to_string();
+    assert!(unknown.contains("\"auto\" and \"sonic-spectrum\" are also allowed"), "{unknown}");
+}

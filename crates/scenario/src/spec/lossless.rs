@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
-use crate::quantity::{Automatic, Size, Time};
+use crate::quantity::{Automatic, HeadroomSize, Size, Time};
 
 /// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. Every port
 /// counts the packets of each class that arrive at it; each count is a priority group. A group takes reserved memory first, then the shared
@@ -25,9 +25,10 @@ pub(crate) struct Lossless {
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
     /// Headroom of each lossless group (SONiC: `xoff`): memory for the packets that arrive after the pause. `"auto"` (default) computes it
-    /// from the rate and delay of the link, the largest packet and the response time.
+    /// from the rate and delay of the link, the largest packet and the response time. `"sonic-spectrum"` is the value that SONiC computes
+    /// for the Spectrum chip with cells of `switch.buffer.cell` (sonic-swss, July 2026).
     #[serde(default)]
-    pub(crate) headroom: Automatic<Size>,
+    pub(crate) headroom: HeadroomSize,
     /// Size of a pool of headroom that all groups of a switch share. `headroom` is then the most that one group may take from the pool, and
     /// loss is possible if too many groups pause at once. Default: every group has its own headroom.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use shallows_core::Duration;
+use shallows_switch::headroom::sonic_spectrum;
 use shallows_switch::ingress::{self, GroupConfig};
 
 /// Lossless classes of a network, with the priority groups of its switches.
@@ -28,6 +29,8 @@ pub struct LosslessPort {
     pub response: Duration,
     /// Headroom of each lossless group, with its terms; `None` at hosts.
     pub headroom: Option<Headroom>,
+    /// Terms of SONiC's formula, if it gave the headroom.
+    pub sonic: Option<sonic_spectrum::Headroom>,
 }
 
 /// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.
