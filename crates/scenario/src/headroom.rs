@@ -80,7 +80,7 @@ pub(crate) fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: By
     group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
 }
 
-/// Returns the headroom by SONiC's formula for packets that arrive by the link `peer`, with the MTU and traffic pattern that SONiC ships.
+/// Returns the headroom by SONiC's formula for packets that arrive on the link `peer`.
 pub(crate) fn by_sonic(
     wanted: &spec::Lossless,
     peer: &Link,
@@ -101,19 +101,37 @@ pub(crate) fn by_sonic(
             cell.size()
         )
     });
+    let inputs = wanted.sonic.clone().unwrap_or_default();
+    let (least, most) = (Bytes(64), Bytes(65_536));
+    checker.require(
+        least <= inputs.lossless_mtu.0 && inputs.lossless_mtu.0 <= inputs.mtu.0 && inputs.mtu.0 <= most,
+        "switch.lossless.sonic.lossless_mtu",
+        || {
+            format!(
+                "must be at least {least} and at most switch.lossless.sonic.mtu, which must be at most {most}, got {} and {}",
+                inputs.lossless_mtu.0, inputs.mtu.0
+            )
+        },
+    );
+    checker.require(inputs.small_packets <= 100, "switch.lossless.sonic.small_packets", || {
+        format!("must be a percentage from 0 to 100, got {}", inputs.small_packets)
+    });
+    let mut chip = sonic_spectrum::Chip::spectrum(generation?);
+    if let Some(bytes) = inputs.mac_phy {
+        chip.mac_phy = bytes.0.0 as f64;
+    }
     let port = sonic_spectrum::Port {
         rate: peer.rate,
         metres: (peer.delay.as_secs_f64() * sonic_spectrum::SPEED_OF_LIGHT).round() as u32,
         // The lanes have no effect on the headroom.
         lanes: 4,
-        mtu: Bytes(9_100),
+        mtu: inputs.mtu.0,
         gearbox_delay: 0.0,
         response: response(wanted, peer),
-        lossless_mtu: Bytes(1_024),
-        small_packets: 50,
+        lossless_mtu: inputs.lossless_mtu.0,
+        small_packets: inputs.small_packets,
         shared_headroom: wanted.headroom_pool.is_some(),
     };
-    let chip = sonic_spectrum::Chip::spectrum(generation?);
     Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
 }
 

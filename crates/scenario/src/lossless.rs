@@ -35,6 +35,17 @@ pub(crate) fn build(
     checker.require(sound, "switch.lossless.classes", || {
         format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
     });
+    checker.require(
+        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
+        "switch.lossless.sonic",
+        || {
+            format!(
+                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+                 \"{}\"",
+                wanted.headroom
+            )
+        },
+    );
     check_ports(network, checker);
     let limit = limit(wanted, checker);
     let packet = full_packet(spec);

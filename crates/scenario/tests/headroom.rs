@@ -86,10 +86,63 @@ fn sonics_formula_gives_the_headroom_of_a_spectrum_chip() {
         let sets = [("topology.rate", rate), ("topology.link_delay", delay), ("switch.buffer.pool", "8MB")];
         assert_eq!(spectrum(cell, &sets).0, xoff + 2_048, "{cell}, {rate}, {delay}");
     }
-    let refused =
-        parse(STAR, &[("switch.lossless.headroom", "sonic-spectrum")]).expect_err("no cells").to_string();
-    assert!(refused.contains("\"144B\" (Spectrum-2 and -3)") && refused.contains("got 1B"), "{refused}");
-    let unknown =
-        parse(STAR, &[("switch.lossless.headroom", "sonic")]).expect_err("no such word").to_string();
-    assert!(unknown.contains("\"auto\" and \"sonic-spectrum\" are also allowed"), "{unknown}");
+}
+
+#[test]
+fn sonics_formula_gives_the_24_values_of_the_sn5600_from_a_scenario() {
+    // sonic-buildimage, device/mellanox/x86_64-nvidia_sn5600-r0/ACS-SN5600/pg_profile_lookup.ini: xoff by metres and Gb/s. SONiC made the
+    // table with 100 % of small packets; crates/switch/tests/headroom.rs has the range of the MTU and of the delay of MAC and PHY.
+    let rates = [10, 25, 40, 50, 100, 200, 400, 800];
+    for (delay, row) in [
+        ("25.25ns", [45_056, 48_128, 57_344, 63_488, 113_664, 131_072, 231_424, 257_024]),
+        ("202.02ns", [46_080, 52_224, 62_464, 69_632, 126_976, 157_696, 283_648, 362_496]),
+        ("1515.15ns", [56_320, 76_800, 101_376, 118_784, 225_280, 355_328, 677_888, 1_150_976]),
+    ] {
+        for (gbps, xoff) in rates.into_iter().zip(row) {
+            let experiment = star(&[
+                ("topology.rate", &format!("{gbps}Gbps")),
+                ("topology.link_delay", delay),
+                ("switch.buffer.pool", "8MB"),
+                ("switch.buffer.cell", "192B"),
+                ("switch.lossless.headroom", "sonic-spectrum"),
+                (
+                    "switch.lossless.sonic",
+                    "{ lossless_mtu = '1500B', small_packets = 100, mac_phy = '770B' }",
+                ),
+            ]);
+            let found = experiment.headrooms()[0].headroom.headroom_bytes;
+            assert_eq!(found, xoff, "{gbps} Gb/s, {delay}");
+        }
+    }
+}
+
+#[test]
+fn inputs_of_sonics_formula_that_do_not_fit_are_refused() {
+    let refused = |sets: &[(&str, &str)]| parse(STAR, sets).expect_err("refused").to_string();
+    let sonic = ("switch.lossless.headroom", "sonic-spectrum");
+    let cell = ("switch.buffer.cell", "192B");
+    for (sets, message) in [
+        (
+            vec![sonic],
+            "\"sonic-spectrum\" needs switch.buffer.cell = \"96B\" (Spectrum), \"144B\" (Spectrum-2 and -3), \"192B\" \
+             (Spectrum-4 and -5) or \"256B\" (Spectrum-6), got 1B",
+        ),
+        (vec![("switch.lossless.headroom", "sonic")], "\"auto\" and \"sonic-spectrum\" are also allowed"),
+        (
+            vec![("switch.lossless.sonic.small_packets", "50")],
+            "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+             \"auto\"",
+        ),
+        (
+            vec![sonic, cell, ("switch.lossless.sonic.small_packets", "101")],
+            "must be a percentage from 0 to 100, got 101",
+        ),
+        (
+            vec![sonic, cell, ("switch.lossless.sonic.lossless_mtu", "9200B")],
+            "must be at least 64B and at most switch.lossless.sonic.mtu, which must be at most 64KiB, got 9.2KB and 9.1KB",
+        ),
+    ] {
+        let error = refused(&sets);
+        assert!(error.contains(message), "{error}");
+    }
 }
