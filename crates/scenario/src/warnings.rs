@@ -35,6 +35,7 @@ impl Experiment {
             warnings.extend(self.unheard_marks());
             warnings.extend(self.unheard_incasts());
         }
+        warnings.extend(self.small_headroom());
         warnings.extend(self.short_quanta());
         warnings.extend(self.idle_shaper());
         warnings.extend(self.late_acknowledgements());

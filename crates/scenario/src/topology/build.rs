@@ -12,6 +12,7 @@ use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
 use crate::groups::{self, Racked};
+use crate::headroom;
 use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
@@ -51,6 +52,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     ports::build(spec, &mut network, checker);
     if let Some(lossless) = &spec.switch.lossless {
         network.lossless = lossless::build(lossless, spec, &network, checker);
+        network.notes.extend(headroom::sonic_notes(&network));
     }
     Some(network)
 }

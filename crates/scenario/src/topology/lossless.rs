@@ -1,6 +1,8 @@
 //! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
+use serde::Serialize;
 use shallows_core::Duration;
+use shallows_switch::headroom::sonic_spectrum;
 use shallows_switch::ingress::{self, GroupConfig};
 
 /// Lossless classes of a network, with the priority groups of its switches.
@@ -25,4 +27,29 @@ pub struct LosslessPort {
     pub groups: Vec<GroupConfig>,
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
+    /// Headroom of each lossless group, with its terms; `None` at hosts.
+    pub headroom: Option<Headroom>,
+    /// Terms of SONiC's formula, if it gave the headroom.
+    pub sonic: Option<sonic_spectrum::Headroom>,
+}
+
+/// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Headroom {
+    /// Bytes that arrive while a packet blocks the PFC frame, and while the frame is sent.
+    pub own_bytes: u64,
+    /// Bytes in flight on the cable in both directions.
+    pub cable_bytes: u64,
+    /// Bytes that arrive until the sender responds.
+    pub response_bytes: u64,
+    /// Packet that the sender may have begun when it responds.
+    pub peer_bytes: u64,
+    /// Packet that no longer fits below the limit of the group, and one byte for the rounding of times.
+    pub above_limit_bytes: u64,
+    /// Bytes of memory per arriving byte in the worst case; more than 1 if packets occupy whole cells.
+    pub occupancy: f64,
+    /// Memory that all of these bytes need.
+    pub needed_bytes: u64,
+    /// Headroom that the group has.
+    pub headroom_bytes: u64,
 }
