@@ -312,6 +312,16 @@ fn impossible_settings_are_refused_with_the_numbers() {
         let text = refusal(INCAST, &[(&key(name), value)]);
         assert!(text.contains(words), "{text}");
     }
+    for (loops, words) in [
+        ("[{ to = 'switch0', through = ['switch0', 'switch0'] }]", "switch0 must not be in the loop"),
+        ("[{ to = 'switch1', through = [] }]", "no switch is named \"switch1\""),
+        ("[{ to = 'switch0', through = [] }]", "a loop must have at least two switches"),
+    ] {
+        let text = refusal(INCAST, &[(&key("routing_loops"), loops)]);
+        assert!(text.contains(words), "{text}");
+    }
+    let ttl = refusal(INCAST, &[(&key("ttl"), "8")]);
+    assert!(ttl.contains("from 2 to 16, together with switch.lossless.routing_loops, got 8"), "{ttl}");
     let both = refusal(INCAST, &[(&key("alpha"), "2"), (&key("limit"), "50KB")]);
     assert!(both.contains("a fixed limit has no alpha, got 2"), "{both}");
     let rate = refusal(INCAST, &[("topology.rate", "30Gbps")]);
@@ -352,4 +362,128 @@ fn routes_that_form_a_cycle_are_refused_with_the_cycle() {
     }
     // In a ring of three switches, every route crosses only one.
     assert!(parse(&ring(3), &[]).network.lossless.is_some());
+}
+
+/// Host 0 sends datagrams at this `rate` to a host of the switch `away`. The switches `s0` to `s1` pass them around in a loop of 40 Gb/s.
+fn looped(switches: usize, ttl: u8, rate: &str) -> String {
+    let ring: Vec<String> = (0..switches)
+        .map(|from| format!("{{ between = ['s{from}', 's{}'], rate = '40Gbps' }}", (from + 1) % switches))
+        .collect();
+    let ring = if switches == 2 { &ring[..1] } else { &ring[..] };
+    let names: Vec<String> = (0..switches).map(|switch| format!("'s{switch}'")).collect();
+    format!(
+        "stop.at = '20ms'\nhost.jitter = 'off'\nhost.nic = {{ limit = '1GB', backpressure = 'off' }}\ntcp = {{}}\n\
+         [topology]\nkind = 'graph'\nrate = '100Gbps'\nhosts = ['a', 'b']\nswitches = ['s{{0..{switches}}}', 'away']\n\
+         links = [{{ between = ['a', 's0'] }}, {{ between = ['b', 'away'] }}, {{ between = ['s0', 'away'] }}, {}]\n\
+         [switch]\nbuffer = {{ kind = 'complete-sharing', pool = '2MB' }}\n\
+         lossless = {{ classes = [0], limit = '100KB', cyclic_routes = 'allow', ttl = {ttl}, \
+         routing_loops = [{{ to = 'away', through = [{}] }}] }}\n\
+         [[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\noverload = true\n\
+         pattern = {{ kind = 'constant', rate = '{rate}' }}\n",
+        ring.join(", "),
+        names.join(", ")
+    )
+}
+
+/// Returns the texts of the deadlocks of a run.
+fn deadlocks(report: &Report) -> Vec<String> {
+    let found = report.problems().into_iter().filter(|problem| problem.code == "deadlock");
+    found.map(|problem| problem.text).collect()
+}
+
+#[test]
+fn a_routing_loop_locks_above_its_critical_rate_and_not_below() {
+    // HotNets '16: each packet crosses each of the n links of a loop TTL / n times, so the links are full at r = n B / TTL: 5 Gb/s for
+    // n = 2, B = 40 Gb/s and TTL 16, and 10 Gb/s for n = 3 and TTL 12.
+    for (switches, ttl, critical) in [(2, 16, 5_000), (3, 12, 10_000)] {
+        let below = run(&looped(switches, ttl, &format!("{}Mbps", critical * 98 / 100)), &[]);
+        assert_eq!(deadlocks(&below), [""; 0], "{switches} switches");
+        let lost = below.summary()["lossless"]["class0"].clone();
+        assert_eq!(lost["dropped"], 0);
+        let above = run(&looped(switches, ttl, &format!("{}Mbps", critical * 102 / 100)), &[]);
+        let text = deadlocks(&above).concat();
+        assert!(text.contains("in a deadlock: these paused ports wait for each other"), "{text}");
+        assert!(text.contains("s0->s1 (class 0), s1->s"), "{text}");
+    }
+}
+
+#[test]
+fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
+    // One datagram of 1,500 bytes every 3 us for 30 us: 10 datagrams. Each crosses the link of its host and 4 links of the loop, and is
+    // dropped at s0.
+    let text = looped(2, 5, "4Gbps").replace("overload = true", "overload = true\nstop = '30us'");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    assert_eq!(report.port("s0->s1").expect("a port").sent, 20);
+    assert_eq!(report.port("s1->s0").expect("a port").sent, 20);
+    assert_eq!(at(&report, &experiment, "s0->s1").expired, 10);
+    let summary = report.summary();
+    let class = &summary["lossless"]["class0"];
+    assert_eq!(
+        (&class["expired"], &class["dropped"], &summary["packets"]["dropped"]),
+        (&10.into(), &0.into(), &10.into())
+    );
+    // No problem but that nothing arrives.
+    let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();
+    assert_eq!(codes, ["nothing-measured", "nothing-received"]);
+}
+
+#[test]
+fn a_deadlock_ends_the_run_at_the_same_time_on_any_number_of_threads() {
+    let experiment = parse(&looped(3, 12, "11Gbps"), &[]);
+    let results = |mut simulation: Simulation| {
+        simulation.advance(u64::MAX);
+        let report = simulation.finish();
+        (report.summary(), report.pauses().to_vec(), deadlocks(&report))
+    };
+    let alone = results(Simulation::new(experiment.clone()));
+    let [text] = &alone.2[..] else { panic!("no deadlock: {:?}", alone.2) };
+    assert!(
+        text.starts_with("the run ended at ") && alone.0["packets"]["dropped"].as_u64() > Some(0),
+        "{text}"
+    );
+    for threads in 1..=3 {
+        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
+        let simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
+        assert!(simulation.partitions() > 1);
+        assert!(results(simulation) == alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_ring_of_routes_runs_if_it_is_allowed() {
+    // Each host of a ring of four sends to the host two switches on, in the same direction, so every link of the ring carries two flows.
+    let links: Vec<String> = (0..4)
+        .map(|from| {
+            format!(
+                "{{ between = ['h{from}', 's{from}'] }}, {{ between = ['s{from}', 's{}'] }}",
+                (from + 1) % 4
+            )
+        })
+        .collect();
+    let loads: Vec<String> = (0..4)
+        .map(|from| {
+            format!(
+                "[[workload]]\nkind = 'udp'\nsenders = {from}\nreceivers = {}\noverload = true\n\
+                 pattern = {{ kind = 'constant', rate = '100Gbps' }}\n",
+                (from + 2) % 4
+            )
+        })
+        .collect();
+    let text = |stop: &str| {
+        format!(
+            "stop.at = '{stop}'\nhost.nic = {{ limit = '1GB', backpressure = 'off' }}\ntcp = {{}}\n\
+             topology = {{ kind = 'graph', rate = '100Gbps', hosts = ['h{{0..4}}'], switches = ['s{{0..4}}'], links = [{}] }}\n\
+             switch = {{ buffer = {{ kind = 'complete-sharing', pool = '2MB' }}, \
+             lossless = {{ classes = [0], limit = '50KB', cyclic_routes = 'allow' }} }}\n{}",
+            links.join(", "),
+            loads.concat()
+        )
+    };
+    assert!(
+        refusal(&text("1us").replace(", cyclic_routes = 'allow'", ""), &[])
+            .contains("cyclic_routes = \"allow\"")
+    );
+    let report = run(&text("10ms"), &[]);
+    assert_eq!(report.summary()["lossless"]["class0"]["dropped"], 0);
 }

@@ -38,6 +38,7 @@ impl Report {
         problems.extend(self.empty_traces());
         problems.extend(self.empty_captures());
         problems.extend(self.lossless_drops());
+        problems.extend(self.deadlocks());
         problems
     }
 
@@ -182,6 +183,23 @@ impl Report {
             ),
         };
         dropped.map(tell).collect()
+    }
+
+    /// Returns a problem if a deadlock has ended the run.
+    fn deadlocks(&self) -> Option<Problem> {
+        let deadlock = self.deadlock.as_ref()?;
+        let links = &self.experiment.network.links;
+        let sender = |&(link, class): &(u32, u8)| format!("{} (class {class})", links[link as usize].name);
+        let senders: Vec<String> = deadlock.cycle.iter().map(sender).collect();
+        Some(Problem {
+            code: "deadlock",
+            text: format!(
+                "the run ended at {} in a deadlock: these paused ports wait for each other, each for the next one: {}; the \
+                 results until then are kept",
+                deadlock.at,
+                senders.join(", ")
+            ),
+        })
     }
 
     fn has_packets(&self, links: &[u32]) -> bool {

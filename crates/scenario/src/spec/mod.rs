@@ -33,7 +33,7 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::Lossless;
+pub(crate) use lossless::{CyclicRoutes, Lossless, RoutingLoop};
 pub(crate) use marker::*;
 pub(crate) use offloads::*;
 pub(crate) use port::*;

@@ -50,6 +50,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     };
     ports::build(spec, &mut network, checker);
     if let Some(lossless) = &spec.switch.lossless {
+        lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
     }
     Some(network)

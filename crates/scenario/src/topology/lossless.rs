@@ -16,6 +16,10 @@ pub struct Lossless {
     pub quanta: u16,
     /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
+    /// Whether routes allow a cycle of pauses, so that a deadlock is possible.
+    pub cyclic: bool,
+    /// Number of links after which a packet is dropped; `None` if packets have no TTL.
+    pub ttl: Option<u8>,
 }
 
 /// Settings of a port in a network with lossless classes.

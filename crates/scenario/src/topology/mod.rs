@@ -5,6 +5,7 @@ pub(crate) mod describe;
 mod epoch;
 mod epochs;
 mod graph;
+mod loops;
 mod lossless;
 mod network;
 mod paths;

@@ -4,18 +4,22 @@
 //! reaches its limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response
 //! time, until another frame resumes it or the pause time is over.
 
+use std::collections::BTreeMap;
+
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Duration, Instant};
 use shallows_measure::{Lost, PauseCounts};
 use shallows_scenario::Network as NetworkConfig;
+use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
 use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
 use shallows_switch::port::{Entry, Held};
 
+use crate::network::deadlock::{Group, Pauses};
 use crate::network::link::{NONE, Way};
-use crate::network::pauses::{Lossless, PausePort, PriorityCounts};
-use crate::network::{Driver, LinkAt, Network};
+use crate::network::pauses::{Lossless, PausePort, PriorityCounts, Waiting};
+use crate::network::{Driver, LinkAt, Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -47,11 +51,21 @@ impl<T: Copy + Default> Network<T> {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
                 queues,
+                sender: network.links[number].reverse,
                 event: Instant::MAX,
                 counts: Default::default(),
             });
         }
+        let each = config.classes.len() as u32 + 1;
+        let waiting = |node: &Owned| match node.ports.len() as u32 {
+            ports if config.cyclic => Waiting::new(ports, ports * each),
+            _ => Waiting::default(),
+        };
         let lossless = Lossless {
+            waiting: self.nodes.iter().map(waiting).collect(),
+            cyclic: config.cyclic,
+            ttl: config.ttl,
+            expired: BTreeMap::new(),
             classes: config.classes.clone(),
             group_of_class,
             books,
@@ -69,7 +83,7 @@ impl<T: Copy + Default> Network<T> {
         &mut self,
         wire: u32,
         number: u32,
-        header: Header,
+        mut header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> Option<(Header, T)> {
@@ -86,6 +100,16 @@ impl<T: Copy + Default> Network<T> {
             return None;
         }
         let Some(switch) = number.checked_sub(self.hosts) else { return Some((header, payload)) };
+        if let Some(ttl) = lossless.ttl {
+            let crossed = header.hops() + 1;
+            if crossed == ttl {
+                let port = self.nodes[node].ports.start + ingress.0;
+                *lossless.expired.entry((port, header.class())).or_default() += 1;
+                self.lose_at(wire, payload, driver);
+                return None;
+            }
+            header = header.with_hops(crossed);
+        }
         let book = lossless.books[node].as_mut().expect("switches have books");
         let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
         let is_lossless = usize::from(group) < lossless.classes.len();
@@ -106,6 +130,9 @@ impl<T: Copy + Default> Network<T> {
             let lossless = self.lossless.as_deref_mut().expect("it was there");
             let book = lossless.books[node].as_mut().expect("switches have books");
             book.admit(group, size).expect("there was room before the packet joined its queue");
+            if lossless.cyclic {
+                *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
+            }
             self.signal(node, driver);
         }
         None
@@ -119,6 +146,9 @@ impl<T: Copy + Default> Network<T> {
         let Some(book) = &mut lossless.books[node] else { return };
         let group = book.group(held.ingress(), lossless.group_of_class[usize::from(header.class())]);
         book.release(group, header.size());
+        if lossless.cyclic {
+            *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
+        }
         self.signal(node, driver);
     }
 
@@ -211,6 +241,34 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
+    /// Adds the pauses of this partition to `pauses`.
+    pub(crate) fn add_pauses(&self, pauses: &mut Pauses) {
+        let Some(lossless) = self.lossless.as_deref().filter(|lossless| lossless.cyclic) else { return };
+        for (place, (link, port)) in self.links.iter().zip(&lossless.ports).enumerate() {
+            let Some(book) = &lossless.books[link.node as usize] else { continue };
+            let first = self.nodes[link.node as usize].ports.start;
+            let ingress = Ingress(place as u32 - first);
+            for (number, &class) in lossless.classes.iter().enumerate() {
+                let group = book.group(ingress, number as u8);
+                if book.is_paused(group) {
+                    let waiting = &lossless.waiting[link.node as usize];
+                    let left = book.counters(group).admitted - waiting.total(group);
+                    let wait = |egress: u32| {
+                        let egress = (first + egress) as usize;
+                        (self.links[egress].number, lossless.ports[egress].beside(class))
+                    };
+                    let waits = waiting.ports(group).map(wait).collect();
+                    pauses.groups.insert((port.sender, class), Group { left, waits });
+                }
+            }
+        }
+        for (link, port) in self.links.iter().zip(&lossless.ports) {
+            let paused =
+                lossless.classes.iter().filter(|&&class| port.counts[usize::from(class)].since.is_some());
+            pauses.paused.extend(paused.map(|&class| (link.number, class)));
+        }
+    }
+
     /// Returns the counts of pauses by port and class, at the `end` of the run.
     pub(crate) fn pause_counts(&self, end: Instant) -> Vec<PauseCounts> {
         let Some(lossless) = &self.lossless else { return Vec::new() };
@@ -230,12 +288,13 @@ impl<T: Copy + Default> Network<T> {
                 if let Some(book) = &lossless.books[link.node as usize] {
                     let first = self.nodes[link.node as usize].ports.start;
                     let place = self.places.at(link.number) as u32;
-                    let group = book.group(shallows_switch::Ingress(place - first), number as u8);
+                    let group = book.group(Ingress(place - first), number as u8);
                     let counters = book.counters(group);
                     row.sent = counters.pauses;
                     row.resumed = counters.resumes;
                     row.admitted = counters.admitted;
                     row.dropped = counters.dropped;
+                    row.expired = lossless.expired.get(&(place, class)).copied().unwrap_or_default();
                     row.max_headroom = book.cell().size() * counters.max_headroom_cells;
                     row.headroom = book.headroom_size(group);
                 }

@@ -7,6 +7,7 @@
 mod build;
 mod calendar;
 mod changes;
+pub(crate) mod deadlock;
 pub(crate) mod division;
 pub(crate) mod event;
 pub(crate) mod link;

@@ -1,7 +1,9 @@
 //! State of the lossless classes of a network: ingress books of its switches, and pauses of its ports.
 
+use std::collections::BTreeMap;
+
 use shallows_core::{Duration, Instant};
-use shallows_switch::ingress::IngressBook;
+use shallows_switch::ingress::{GroupId, IngressBook};
 use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser};
 
 /// State of the lossless classes of a network or of one partition of it.
@@ -13,6 +15,14 @@ pub(super) struct Lossless {
     /// Ingress accounting by place of the node; hosts have none.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
+    /// Whether the routes allow a deadlock.
+    pub(super) cyclic: bool,
+    /// Waiting packets of each node by place; empty unless `cyclic`.
+    pub(super) waiting: Vec<Waiting>,
+    /// Number of links after which a packet is dropped; `None` if packets have no TTL.
+    pub(super) ttl: Option<u8>,
+    /// Number of packets dropped because their TTL was over, by place of the port at which they arrived and number of the class.
+    pub(super) expired: BTreeMap<(u32, u8), u64>,
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -29,9 +39,51 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
+    /// Number of the link of the sender at the other end.
+    pub(super) sender: u32,
     /// Time of the next scheduled event.
     pub(super) event: Instant,
     pub(super) counts: [PriorityCounts; PRIORITIES],
+}
+
+impl PausePort {
+    /// Returns the lossless classes that share the queue of this lossless class, including itself, as bits.
+    pub(super) fn beside(&self, class: u8) -> u8 {
+        let own = self.queues[usize::from(class)];
+        (0..PRIORITIES).filter(|&other| self.queues[other] == own).map(|other| 1 << other).sum()
+    }
+}
+
+/// Numbers of packets that wait in a switch, by priority group and egress port.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Number of ports of the switch.
+    ports: u32,
+    counts: Box<[u32]>,
+}
+
+impl Waiting {
+    /// Creates the counts of a switch with this number of `ports` and of `groups` over all ports.
+    pub(super) fn new(ports: u32, groups: u32) -> Self {
+        Self { ports, counts: vec![0; (ports * groups) as usize].into() }
+    }
+
+    /// Returns the number of packets of `group` that wait at `port` of the switch.
+    pub(super) fn at(&mut self, group: GroupId, port: u32) -> &mut u32 {
+        &mut self.counts[(group.0 * self.ports + port) as usize]
+    }
+
+    /// Returns the ports at which packets of `group` wait.
+    pub(super) fn ports(&self, group: GroupId) -> impl Iterator<Item = u32> + '_ {
+        let row = &self.counts[(group.0 * self.ports) as usize..][..self.ports as usize];
+        (0..).zip(row).filter(|(_, count)| **count > 0).map(|(port, _)| port)
+    }
+
+    /// Returns the number of packets of `group` that wait.
+    pub(super) fn total(&self, group: GroupId) -> u64 {
+        let row = &self.counts[(group.0 * self.ports) as usize..][..self.ports as usize];
+        row.iter().map(|&count| u64::from(count)).sum()
+    }
 }
 
 /// Counts of one priority at a port.
