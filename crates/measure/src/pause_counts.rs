@@ -2,7 +2,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. Hosts send no pauses, so `sent`, `resumed` and `frames` are zero at their ports.
+/// Counts of one lossless class at the port of one link. Only hosts with a receive buffer or a PFC storm send pauses. The headroom of a
+/// receive buffer is the part above `xoff`, which all classes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.

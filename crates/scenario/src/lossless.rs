@@ -13,6 +13,7 @@ use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 
 use crate::check::Checker;
 use crate::memory::full_packet;
+use crate::nic_pauses;
 use crate::quantity::Automatic;
 use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, RoutingLoop};
@@ -55,7 +56,21 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
-        ports.push(port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?);
+        let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
+        if link.kind == PortKind::Nic {
+            let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
+            if let Some(receive) = &nic.receive {
+                // The host's packets delay its PFC frames.
+                let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
+                let headroom = computed(wanted, link, jitter, (network, packet, Cell::default()));
+                let key = format!("{key}.receive");
+                port.receive = Some(nic_pauses::receive(receive, (headroom, packet), &key, checker)?);
+            }
+            if let Some(storm) = &nic.pfc_storm {
+                port.storm = Some(nic_pauses::storm(storm, &classes, &format!("{key}.pfc_storm"), checker)?);
+            }
+        }
+        ports.push(port);
     }
     let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
     let books: Vec<ingress::Config> = (0..network.switches)
@@ -154,7 +169,7 @@ fn port(
         )
     });
     if link.kind == PortKind::Nic {
-        return Some(LosslessPort { groups: Vec::new(), response });
+        return Some(LosslessPort { groups: Vec::new(), response, receive: None, storm: None });
     }
     let headroom = match wanted.headroom {
         Automatic::Is(size) => size.0,
@@ -174,7 +189,8 @@ fn port(
         lossless: Some(ingress::Lossless { headroom, xon: wanted.xon.0, xon_offset }),
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
-    Some(LosslessPort { groups: classes.iter().map(group).chain([lossy]).collect(), response })
+    let groups = classes.iter().map(group).chain([lossy]).collect();
+    Some(LosslessPort { groups, response, receive: None, storm: None })
 }
 
 /// Returns the headroom for packets that arrive at the port of `link` after it has sent a pause. It is the generic formula plus one packet

@@ -487,3 +487,150 @@ fn a_ring_of_routes_runs_if_it_is_allowed() {
     let report = run(&text("10ms"), &[]);
     assert_eq!(report.summary()["lossless"]["class0"]["dropped"], 0);
 }
+
+/// A source of class 0 at 100 Gb/s in packets of 1,500 bytes, which take 120 ns. The hosts are `a` at switch s0 and `b` at the last switch of
+/// a chain. `nic` is a table of the NIC of `b`.
+fn chain(switches: usize, stop: &str, nic: &str) -> String {
+    let links: Vec<String> =
+        (1..switches).map(|switch| format!("{{ between = ['s{}', 's{switch}'] }}, ", switch - 1)).collect();
+    format!(
+        "stop.at = '{stop}'\nhost.jitter = 'off'\ntcp = {{}}\n\
+         [host]\nnic = {{ limit = '1GB', backpressure = 'off' }}\n\
+         [[host.group]]\nname = 'bad'\nmembers = 'b'\nnic = {{ {nic} }}\n\
+         [topology]\nkind = 'graph'\nrate = '100Gbps'\nlink_delay = '500ns'\nhosts = ['a', 'b']\nswitches = ['s{{0..{switches}}}']\n\
+         links = [{}{{ between = ['a', 's0'] }}, {{ between = ['b', 's{}'] }}]\n\
+         [switch]\nbuffer = {{ kind = 'complete-sharing', pool = '2MB' }}\n\
+         lossless = {{ classes = [0], limit = '90KB' }}\n\
+         [[workload]]\nkind = 'udp'\nsenders = 'a'\nreceivers = 'b'\noverload = true\n\
+         pattern = {{ kind = 'constant', rate = '100Gbps' }}\n",
+        links.concat(),
+        switches - 1
+    )
+    .replace("host.jitter = 'off'\ntcp = {}\n[host]\n", "tcp = {}\n[host]\njitter = 'off'\n")
+}
+
+#[test]
+fn a_storm_stops_one_switch_after_the_other() {
+    let text = chain(3, "100us", "pfc_storm = { start = '10us' }");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    // Each hop: the frame of 6.72 ns, 500 ns of cable and 2,017.28 ns of response, 2,524 ns together. Then the group of the next switch
+    // fills with 60 packets of 120 ns, of which the last causes the next frame. Packets arrive at s2 at 60 ns + m * 120 ns, at s1 at 40 ns
+    // + m * 120 ns and at s0 at 20 ns + m * 120 ns.
+    // Effect at s2: 12,524 ns. Packets of the group: 12,540 to 19,620 ns.
+    // Effect at s1: 22,144 ns. Packets of the group: 22,240 to 29,320 ns.
+    // Effect at s0: 31,844 ns. Packets of the group: 31,940 to 39,020 ns.
+    // Effect at a: 41,544 ns.
+    for (name, at_ns) in [("s2->b", 12_524), ("s1->s2", 22_144), ("s0->s1", 31_844), ("a->s0", 41_544)] {
+        let port = at(&report, &experiment, name);
+        assert_eq!((port.received, port.paused), (1, Duration(100_000_000 - at_ns * 1_000)), "{name}");
+    }
+    assert_eq!(at(&report, &experiment, "b->s2").sent, 1);
+    assert_eq!(report.summary()["packets"]["dropped"], 0);
+    // A tree of pauses is no deadlock.
+    assert_eq!(deadlocks(&report), [""; 0]);
+}
+
+#[test]
+fn a_storm_ends_at_its_stop_and_everything_moves_again() {
+    let text = chain(3, "200us", "pfc_storm = { start = '10us', stop = '60us' }");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    // The first and the last frame have effect 2,524 ns after the start and the stop.
+    let port = at(&report, &experiment, "s2->b");
+    assert_eq!((port.received, port.paused), (1, Duration::from_micros(50)));
+    let host = at(&report, &experiment, "b->s2");
+    assert_eq!((host.sent, host.resumed, host.frames), (1, 1, 2));
+    // The sender waits from 41,544 ns on, and again after the end, because 100 Gb/s leave no room to catch up.
+    let nic = at(&report, &experiment, "a->s0");
+    assert!(nic.received >= 1 && nic.paused < Duration::from_micros(60), "{nic:?}");
+    assert_eq!(report.summary()["packets"]["dropped"], 0);
+    let delivered = report.port("s2->b").expect("a port").sent;
+    // 150 us of 120 ns, less the 1.6 us until the first packet.
+    assert!((1_200..=1_240).contains(&delivered), "{delivered}");
+}
+
+#[test]
+fn a_slow_host_pauses_its_switch_by_hand() {
+    let receive = "receive = { rate = '50Gbps', buffer = '100KB', xoff = '30KB', xon = '15KB' }";
+    let text = chain(1, "18us", receive);
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    // Packets arrive every 120 ns from 1,240 ns on, and take 240 ns to read. The 40th finds 19 packets read, so 21 are more than 30 KB: XOFF
+    // at 5,920 ns, with effect at 8,444 ns. The switch has then begun 66 packets. The 66th arrives at 9,040 ns, when 32 are read: 34 wait.
+    // After 56, at 14,680 ns, 10 are left: XON, with effect at 17,204 ns.
+    let port = at(&report, &experiment, "s0->b");
+    assert_eq!((port.received, port.paused), (1, Duration(17_204_000 - 8_444_000)));
+    let host = at(&report, &experiment, "b->s0");
+    assert_eq!((host.sent, host.resumed, host.frames, host.dropped), (1, 1, 2, 0));
+    assert_eq!((host.max_headroom, host.headroom), (Bytes(34 * 1_500 - 30_000), Bytes(70_000)));
+    assert!(report.problems().is_empty(), "{:?}", report.problems());
+}
+
+#[test]
+fn a_slow_host_gets_its_rate_without_loss() {
+    // Two hysteresis loops at half the rate: the port to the host sends half of the time.
+    let receive = |keys: &str| chain(2, "2ms", &format!("receive = {{ rate = '50Gbps', {keys} }}"));
+    let text = receive("buffer = '100KB'");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let share = report.port("s1->b").expect("a port").sent_bytes.0 as f64 * 8.0 / 2e-3 / 50e9;
+    assert!((0.98..1.05).contains(&share), "{share}");
+    let paused = at(&report, &experiment, "s1->b").paused.as_secs_f64() / 2e-3;
+    assert!((0.47..0.52).contains(&paused), "{paused}");
+    let host = at(&report, &experiment, "b->s1");
+    // Cable 2 * 6,250, response 25,216, packets 3 * 1,500, frame 84 and one byte.
+    assert_eq!(host.headroom, Bytes(42_301));
+    assert!(host.max_headroom <= host.headroom && host.dropped == 0, "{host:?}");
+    assert_eq!(report.summary()["packets"]["dropped"], 0);
+    // Too little room above xoff makes the run invalid.
+    let report = run(&receive("buffer = '40KB', xoff = '35KB'"), &[]);
+    let problems = report.problems();
+    let [problem] = &problems[..] else { panic!("{problems:?}") };
+    assert_eq!(problem.code, "lossless-drop");
+    assert!(problem.text.contains("by the receive buffer of b ("), "{}", problem.text);
+}
+
+#[test]
+fn hosts_that_pause_give_the_same_bytes_on_any_number_of_threads() {
+    let groups = "[[host.group]]\nname = 'slow'\nmembers = '0..2'\nnic = { receive = { rate = '20Gbps', buffer = '200KB' } }\n\
+                  [[host.group]]\nname = 'storm'\nmembers = 5\nnic = { pfc_storm = { start = '50us', stop = '300us' } }\n";
+    let text = random(LEAF_SPINE).replace("[topology]", &format!("{groups}[topology]"));
+    let experiment = parse(&text, &[]);
+    let results = |mut simulation: Simulation| {
+        simulation.advance(u64::MAX);
+        let report = simulation.finish();
+        (report.summary(), report.pauses().to_vec())
+    };
+    let alone = results(Simulation::new(experiment.clone()));
+    assert_eq!(alone.0["packets"]["dropped"], 0);
+    assert!(alone.1.iter().any(|row| row.link < 2 && row.sent > 0), "slow hosts pause");
+    for threads in 1..=3 {
+        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
+        let simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
+        assert!(results(simulation) == alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn impossible_hosts_are_refused_with_the_numbers() {
+    for (nic, words) in [
+        (
+            "receive = { rate = '50Gbps', buffer = '40KB' }",
+            "that can arrive after a pause: at least 43.801KB, got 40KB",
+        ),
+        (
+            "receive = { rate = '50Gbps', buffer = '90KB', xoff = '1KB' }",
+            "at least one packet of 1.5KB and less than",
+        ),
+        (
+            "receive = { rate = '50Gbps', buffer = '90KB', xoff = '9KB', xon = '10KB' }",
+            "must be at most xoff, 9KB, got 10KB",
+        ),
+        ("pfc_storm = { classes = [1] }", "must be lossless classes, at least one of [0], got [1]"),
+        ("pfc_storm = { start = '2us', stop = '1us' }", "must be after the start at 2us, got 1us"),
+    ] {
+        let text = refusal(&chain(2, "1us", nic), &[]);
+        assert!(text.contains(words), "{text}");
+        let lossy = chain(2, "1us", nic).replace("lossless = { classes = [0], limit = '90KB' }", "");
+        let text = refusal(&lossy, &[]);
+        assert!(text.contains("only lossless classes have pauses"), "{text}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::groups::{self, Racked};
 use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
+use crate::nic_pauses;
 use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
@@ -52,6 +53,8 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     if let Some(lossless) = &spec.switch.lossless {
         lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
+    } else {
+        nic_pauses::require_lossless(spec, checker);
     }
     Some(network)
 }

@@ -1,7 +1,8 @@
 //! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
-use shallows_core::Duration;
+use shallows_core::{Duration, Instant};
 use shallows_switch::ingress::{self, GroupConfig};
+use shallows_switch::pfc::ReceiveConfig;
 
 /// Lossless classes of a network, with the priority groups of its switches.
 #[derive(Clone, Debug)]
@@ -29,4 +30,19 @@ pub struct LosslessPort {
     pub groups: Vec<GroupConfig>,
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
+    /// Receive buffer of a host that reads at a limited rate.
+    pub receive: Option<ReceiveConfig>,
+    /// PFC storm of a host.
+    pub storm: Option<Storm>,
+}
+
+/// PFC storm of a host, which pauses its switch whatever it receives.
+#[derive(Clone, Debug)]
+pub struct Storm {
+    /// Start of the storm.
+    pub start: Instant,
+    /// End of the storm; `None` if it never ends.
+    pub stop: Option<Instant>,
+    /// Paused classes.
+    pub classes: Vec<u8>,
 }

@@ -16,6 +16,8 @@ pub(crate) type Sender = (u32, u8);
 pub(crate) struct Pauses {
     /// Senders that are paused.
     pub(crate) paused: BTreeSet<Sender>,
+    /// Senders that hosts have paused for ever.
+    pub(crate) endless: BTreeSet<Sender>,
     /// Groups that pause their senders, by sender.
     pub(crate) groups: BTreeMap<Sender, Group>,
 }
@@ -43,7 +45,11 @@ impl Pauses {
             let movable: Vec<Sender> = stuck
                 .iter()
                 .filter(|(_, group)| {
-                    group.waits.is_empty() || group.waits.iter().any(|&wait| next(wait, &stuck).is_none())
+                    let moves = |&wait: &(u32, u8)| {
+                        next(wait, &stuck).is_none()
+                            && !in_queue(wait).any(|sender| self.endless.contains(&sender))
+                    };
+                    group.waits.is_empty() || group.waits.iter().any(moves)
                 })
                 .map(|(&sender, _)| sender)
                 .collect();
@@ -51,6 +57,16 @@ impl Pauses {
                 break;
             }
             stuck.retain(|sender, _| !movable.contains(sender));
+        }
+        // A sender that waits only for hosts is in no cycle.
+        loop {
+            let waits = |group: &Group| group.waits.iter().any(|&wait| next(wait, &stuck).is_some());
+            let ends: Vec<Sender> =
+                stuck.iter().filter(|(_, group)| !waits(group)).map(|(&sender, _)| sender).collect();
+            if ends.is_empty() {
+                break;
+            }
+            stuck.retain(|sender, _| !ends.contains(sender));
         }
         // Every sender that is left waits for another one that is left, so a walk ends in a cycle.
         let mut walk = vec![*stuck.keys().next()?];
@@ -69,9 +85,13 @@ impl Pauses {
 }
 
 /// Returns the first of the `stuck` senders that stops the queue `wait`; `None` if none stops it.
-fn next((link, classes): (u32, u8), stuck: &BTreeMap<Sender, &Group>) -> Option<Sender> {
-    let in_queue = (0..PRIORITIES as u8).filter(|class| classes >> class & 1 == 1);
-    in_queue.map(|class| (link, class)).find(|sender| stuck.contains_key(sender))
+fn next(wait: (u32, u8), stuck: &BTreeMap<Sender, &Group>) -> Option<Sender> {
+    in_queue(wait).find(|sender| stuck.contains_key(sender))
+}
+
+/// Returns the senders whose pauses stop a queue.
+fn in_queue((link, classes): (u32, u8)) -> impl Iterator<Item = Sender> {
+    (0..PRIORITIES as u8).filter(move |class| classes >> class & 1 == 1).map(move |class| (link, class))
 }
 
 #[cfg(test)]
@@ -84,7 +104,7 @@ mod tests {
             ((link, 3), Group { left: 0, waits: waits.iter().map(|&link| (link, 1 << 3)).collect() })
         };
         let groups: BTreeMap<Sender, Group> = edges.iter().map(group).collect();
-        Pauses { paused: groups.keys().copied().collect(), groups }
+        Pauses { paused: groups.keys().copied().collect(), endless: BTreeSet::new(), groups }
     }
 
     fn links(pauses: &Pauses) -> Option<Vec<u32>> {
@@ -119,6 +139,17 @@ mod tests {
         assert_eq!(links(&shared), Some(vec![2, 5]));
         shared.groups.get_mut(&(5, 3)).expect("a group").waits[0].1 = 1 << 4;
         assert_eq!(links(&shared), None);
+    }
+
+    #[test]
+    fn a_host_that_pauses_for_ever_causes_no_cycle_but_does_not_end_one() {
+        let mut tree = pauses(&[(1, &[2]), (2, &[9])]);
+        tree.endless.insert((9, 3));
+        assert_eq!(links(&tree), None);
+        let mut cycle = pauses(&[(5, &[2, 9]), (2, &[5])]);
+        assert_eq!(links(&cycle), None);
+        cycle.endless.insert((9, 3));
+        assert_eq!(links(&cycle), Some(vec![2, 5]));
     }
 
     #[test]

@@ -13,12 +13,14 @@ use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
+use shallows_switch::pfc::{
+    Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig, ReceiveBuffer,
+};
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
 use crate::network::link::{NONE, Way};
-use crate::network::pauses::{Lossless, PausePort, PriorityCounts, Waiting};
+use crate::network::pauses::{Lossless, PausePort, Waiting};
 use crate::network::{Driver, LinkAt, Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
@@ -33,7 +35,7 @@ impl<T: Copy + Default> Network<T> {
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
         let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
-        let mut ports = Vec::with_capacity(self.links.len());
+        let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), Vec::new());
         for link in &mut self.links {
             let (number, place) = (link.number as usize, link.node as usize);
             let of_port = &config.ports[number];
@@ -46,11 +48,14 @@ impl<T: Copy + Default> Network<T> {
             for &class in &config.classes {
                 queues[usize::from(class)] = Some(discipline.queue_of(class) as u8);
             }
+            receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
                 queues,
+                is_host: books[place].is_none(),
+                storm: of_port.storm.clone(),
                 sender: network.links[number].reverse,
                 event: Instant::MAX,
                 counts: Default::default(),
@@ -70,6 +75,7 @@ impl<T: Copy + Default> Network<T> {
             group_of_class,
             books,
             ports,
+            receivers,
             sent: 0,
             received: 0,
             changes: Vec::new(),
@@ -99,7 +105,9 @@ impl<T: Copy + Default> Network<T> {
             self.pause(back, driver);
             return None;
         }
-        let Some(switch) = number.checked_sub(self.hosts) else { return Some((header, payload)) };
+        let Some(switch) = number.checked_sub(self.hosts) else {
+            return self.receive_at_host(wire, node, header, payload, driver);
+        };
         if let Some(ttl) = lossless.ttl {
             let crossed = header.hops() + 1;
             if crossed == ttl {
@@ -153,7 +161,7 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Counts a packet that is refused at the far end of a link.
-    fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
+    pub(super) fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
         self.tally.packets_dropped += 1;
@@ -187,6 +195,8 @@ impl<T: Copy + Default> Network<T> {
         if port.event <= now {
             port.event = Instant::MAX;
         }
+        let receiver = &lossless.receivers[place as usize];
+        port.pause_switch(now, &lossless.classes, receiver.as_ref().is_some_and(ReceiveBuffer::is_congested));
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
             let (Change::Stop(priority) | Change::Go(priority)) = change;
@@ -231,9 +241,12 @@ impl<T: Copy + Default> Network<T> {
         if let Some(at) = link.schedule() {
             driver.transmit_at(at, LinkAt { place, rank: link.rank });
         }
-        let port = &mut self.lossless.as_deref_mut().expect("it was there").ports[place as usize];
+        let lossless = self.lossless.as_deref_mut().expect("it was there");
+        let port = &mut lossless.ports[place as usize];
         let frame = port.pauser.wake_at().map(|at| at.max(link.port.busy_until()));
-        if let Some(at) = port.timers.wake_at().into_iter().chain(frame).min()
+        let read = lossless.receivers[place as usize].as_ref().and_then(ReceiveBuffer::wake_at);
+        let times = [port.timers.wake_at(), frame, read, port.storm_change(now)];
+        if let Some(at) = times.into_iter().flatten().min()
             && at < port.event
         {
             port.event = at;
@@ -263,6 +276,8 @@ impl<T: Copy + Default> Network<T> {
             }
         }
         for (link, port) in self.links.iter().zip(&lossless.ports) {
+            let endless = lossless.classes.iter().filter(|&&class| port.is_endless(class));
+            pauses.endless.extend(endless.map(|&class| (port.sender, class)));
             let paused =
                 lossless.classes.iter().filter(|&&class| port.counts[usize::from(class)].since.is_some());
             pauses.paused.extend(paused.map(|&class| (link.number, class)));
@@ -275,19 +290,26 @@ impl<T: Copy + Default> Network<T> {
         let mut rows = Vec::new();
         for (link, port) in self.links.iter().zip(&lossless.ports) {
             for (number, &class) in lossless.classes.iter().enumerate() {
-                let PriorityCounts { frames, received, paused, since } = port.counts[usize::from(class)];
-                let paused = paused + since.map_or(Duration::ZERO, |since| end - since);
+                let counts = port.counts[usize::from(class)];
+                let place = self.places.at(link.number) as u32;
                 let mut row = PauseCounts {
                     link: link.number,
                     class,
-                    frames,
-                    received,
-                    paused,
+                    frames: counts.frames,
+                    received: counts.received,
+                    paused: counts.paused + counts.since.map_or(Duration::ZERO, |since| end - since),
+                    sent: counts.sent,
+                    resumed: counts.resumed,
+                    dropped: counts.refused,
                     ..PauseCounts::default()
                 };
+                if let Some(receiver) = &lossless.receivers[place as usize] {
+                    let config = receiver.config();
+                    row.headroom = config.size.saturating_sub(config.xoff);
+                    row.max_headroom = receiver.max_backlog.saturating_sub(config.xoff);
+                }
                 if let Some(book) = &lossless.books[link.node as usize] {
                     let first = self.nodes[link.node as usize].ports.start;
-                    let place = self.places.at(link.number) as u32;
                     let group = book.group(Ingress(place - first), number as u8);
                     let counters = book.counters(group);
                     row.sent = counters.pauses;

@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 
 use shallows_core::{Duration, Instant};
+use shallows_scenario::Storm;
 use shallows_switch::ingress::{GroupId, IngressBook};
-use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser};
+use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer};
 
 /// State of the lossless classes of a network or of one partition of it.
 #[derive(Debug)]
-pub(super) struct Lossless {
+pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
     /// Priority group of each class, indexed by class.
     pub(super) group_of_class: Box<[u8; 256]>,
     /// Ingress accounting by place of the node; hosts have none.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
+    /// Receive buffers of hosts that read at a limited rate, by port.
+    pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
     /// Waiting packets of each node by place; empty unless `cyclic`.
@@ -39,6 +42,10 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
+    /// Whether a host has this port.
+    pub(super) is_host: bool,
+    /// PFC storm of the host that has this port.
+    pub(super) storm: Option<Storm>,
     /// Number of the link of the sender at the other end.
     pub(super) sender: u32,
     /// Time of the next scheduled event.
@@ -92,15 +99,21 @@ pub(super) struct PriorityCounts {
     pub(super) frames: u64,
     pub(super) received: u64,
     pub(super) paused: Duration,
+    /// Number of times that a host has paused its switch, and number of times that it has resumed it.
+    pub(super) sent: u64,
+    pub(super) resumed: u64,
+    /// Number of packets for which a host's receive buffer had no room.
+    pub(super) refused: u64,
     /// Start of the current pause.
     pub(super) since: Option<Instant>,
 }
 
-impl Lossless {
-    /// Checks the ingress books. Returns the number of PFC frames in flight. If the network has several partitions, the number is modulo
-    /// 2^64.
+impl<T> Lossless<T> {
+    /// Checks the ingress books. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the network
+    /// has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
-        self.sent.wrapping_sub(self.received)
+        let held: usize = self.receivers.iter().flatten().map(ReceiveBuffer::packets).sum();
+        self.sent.wrapping_sub(self.received).wrapping_sub(held as u64)
     }
 }
