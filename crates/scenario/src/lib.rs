@@ -21,6 +21,7 @@ mod lossless;
 mod marking;
 mod membership;
 mod memory;
+mod nic_pauses;
 mod offloads;
 mod own_tcp;
 mod parse;
@@ -57,7 +58,7 @@ pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
 pub use topology::{
     Epoch, FIRST_PORT, Headroom, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
-    SERVICE_PORT,
+    SERVICE_PORT, Storm,
 };
 pub use workload::{
     Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,

@@ -14,10 +14,14 @@ use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 use crate::check::Checker;
 use crate::headroom::{by_sonic, jitter};
 use crate::memory::full_packet;
+use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec;
+use crate::spec::{self, CyclicRoutes, RoutingLoop};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
+
+/// Largest TTL, which a header can count.
+const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
 pub(crate) fn build(
@@ -61,9 +65,24 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
-        ports.push(port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?);
+        let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
+        if link.kind == PortKind::Nic {
+            let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
+            if let Some(receive) = &nic.receive {
+                // The host's packets delay its PFC frames.
+                let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
+                let headroom =
+                    Headroom::of(wanted, link, jitter, (network, packet, Cell::default())).needed_bytes;
+                let key = format!("{key}.receive");
+                port.receive = Some(nic_pauses::receive(receive, (Bytes(headroom), packet), &key, checker)?);
+            }
+            if let Some(storm) = &nic.pfc_storm {
+                port.storm = Some(nic_pauses::storm(storm, &classes, &format!("{key}.pfc_storm"), checker)?);
+            }
+        }
+        ports.push(port);
     }
-    check_cycles(network, checker);
+    let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
@@ -74,7 +93,31 @@ pub(crate) fn build(
             lossy.limit = GroupLimit::Static(Bytes(1 << 60));
         }
     }
-    Some(Lossless { classes, books, ports, quanta: wanted.quanta, pooled: wanted.headroom_pool.is_some() })
+    Some(Lossless {
+        classes,
+        books,
+        ports,
+        quanta: wanted.quanta,
+        pooled: wanted.headroom_pool.is_some(),
+        cyclic,
+        ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
+    })
+}
+
+/// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
+pub(crate) fn add_loops(wanted: &spec::Lossless, network: &mut Network, checker: &mut Checker<'_>) {
+    let is_ttl = |ttl: u8| (2..=LONGEST_TTL).contains(&ttl) && !wanted.routing_loops.is_empty();
+    checker.require(wanted.ttl.is_none_or(is_ttl), "switch.lossless.ttl", || {
+        format!(
+            "must be a number of links from 2 to {LONGEST_TTL}, together with switch.lossless.routing_loops, got {}",
+            wanted.ttl.unwrap_or_default()
+        )
+    });
+    for (index, RoutingLoop { to, through }) in wanted.routing_loops.iter().enumerate() {
+        let key = format!("switch.lossless.routing_loops[{index}]");
+        let added = network.add_loop(to, through);
+        checker.accept(&key, added);
+    }
 }
 
 /// Returns the limit on the shared memory that a priority group uses.
@@ -127,7 +170,7 @@ fn port(
         )
     });
     if link.kind == PortKind::Nic {
-        return Some(LosslessPort { groups: Vec::new(), response, headroom: None, sonic: None });
+        return Some(LosslessPort { response, ..LosslessPort::default() });
     }
     let mut terms = Headroom::of(wanted, link, jitter, (network, packet, cell));
     let mut sonic = None;
@@ -156,7 +199,7 @@ fn port(
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
     let groups = classes.iter().map(group).chain([lossy]).collect();
-    Some(LosslessPort { groups, response, headroom: Some(terms), sonic })
+    Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 
 /// Divides the memory of a switch. Returns `None` if it is too small.
@@ -229,8 +272,9 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a network in which pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link.
-fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
+/// Returns whether pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link. Rejects such
+/// a network unless it is `allowed`.
+fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<'_>) -> bool {
     let count = network.links.len();
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
     let mut is_seen = vec![u32::MAX; count];
@@ -249,17 +293,20 @@ fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
             }
         }
     }
-    if let Some(cycle) = cycle(&next) {
+    let cycle = cycle(&next);
+    let is_cyclic = cycle.is_some();
+    if let Some(cycle) = cycle.filter(|_| allowed == CyclicRoutes::Refuse) {
         let names: Vec<&str> = cycle.iter().map(|&link| network.links[link as usize].name.as_str()).collect();
         checker.refuse(
             "switch.lossless",
             format!(
                 "pauses can wait for each other in a cycle (deadlock): {}, and the first again; use a topology without \
-                 cycles of routes, such as \"leaf-spine\" or \"fat-tree\"",
+                 cycles of routes, such as \"leaf-spine\" or \"fat-tree\", or set switch.lossless.cyclic_routes = \"allow\"",
                 names.join(" waits for ")
             ),
         );
     }
+    is_cyclic
 }
 
 /// Returns a cycle of the graph, if there is one.

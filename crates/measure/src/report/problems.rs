@@ -38,6 +38,7 @@ impl Report {
         problems.extend(self.empty_traces());
         problems.extend(self.empty_captures());
         problems.extend(self.lossless_drops());
+        problems.extend(self.deadlocks());
         problems
     }
 
@@ -172,9 +173,21 @@ impl Report {
     /// headroom, because such a pool can run out.
     fn lossless_drops(&self) -> Vec<Problem> {
         let network = &self.experiment.network;
-        let is_law = network.lossless.as_ref().is_some_and(|lossless| !lossless.pooled);
-        let dropped = self.pauses.iter().filter(|row| is_law && row.dropped > 0);
+        let pooled = network.lossless.as_ref().is_none_or(|lossless| lossless.pooled);
+        let is_host = |row: &PauseCounts| row.link < network.hosts;
+        let dropped = self.pauses.iter().filter(|row| row.dropped > 0 && (is_host(row) || !pooled));
         let tell = |row: &PauseCounts| Problem {
+            code: "lossless-drop",
+            text: format!(
+                "packets of the lossless class {} were dropped by the receive buffer of {} ({}): its {} above xoff are too few; \
+                 use host.nic.receive.xoff = \"auto\"",
+                row.class,
+                network.links[row.link as usize].name.split("->").next().unwrap_or_default(),
+                row.dropped,
+                row.headroom
+            ),
+        };
+        let tell_of_switch = |row: &PauseCounts| Problem {
             code: "lossless-drop",
             text: format!(
                 "packets of the lossless class {} that arrived by the port {} were dropped ({}): its headroom of {} is too \
@@ -182,7 +195,24 @@ impl Report {
                 row.class, network.links[row.link as usize].name, row.dropped, row.headroom
             ),
         };
-        dropped.map(tell).collect()
+        dropped.map(|row| if is_host(row) { tell(row) } else { tell_of_switch(row) }).collect()
+    }
+
+    /// Returns a problem if a deadlock has ended the run.
+    fn deadlocks(&self) -> Option<Problem> {
+        let deadlock = self.deadlock.as_ref()?;
+        let links = &self.experiment.network.links;
+        let sender = |&(link, class): &(u32, u8)| format!("{} (class {class})", links[link as usize].name);
+        let senders: Vec<String> = deadlock.cycle.iter().map(sender).collect();
+        Some(Problem {
+            code: "deadlock",
+            text: format!(
+                "the run ended at {} in a deadlock: these paused ports wait for each other, each for the next one: {}; the \
+                 results until then are kept",
+                deadlock.at,
+                senders.join(", ")
+            ),
+        })
     }
 
     fn has_packets(&self, links: &[u32]) -> bool {

@@ -13,7 +13,7 @@ use super::numbering::number_queries;
 use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
-use crate::pause_counts::PauseCounts;
+use crate::pause_counts::{Deadlock, PauseCounts};
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
 use crate::sampler::{Entity, SampleRow};
@@ -44,6 +44,7 @@ pub struct Report {
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) pauses: Vec<PauseCounts>,
+    pub(crate) deadlock: Option<Deadlock>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
 }
@@ -67,6 +68,8 @@ pub struct Measured {
     pub lost: BTreeMap<u32, Lost>,
     /// Counts of pauses, by port and class.
     pub pauses: Vec<PauseCounts>,
+    /// Deadlock that has ended the run.
+    pub deadlock: Option<Deadlock>,
     /// Number of packets in each capture.
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
@@ -163,6 +166,7 @@ impl Report {
             data_dropped: Vec::new(),
             lost: measured.lost,
             pauses: measured.pauses,
+            deadlock: measured.deadlock,
             datagram_bytes: measured.datagram_bytes,
             end: measured.end,
         };

@@ -49,6 +49,38 @@ pub(crate) struct Lossless {
     /// Pause time in a PFC frame, in quanta of 512 bit times, at least 2. A pause is repeated after half of its time. Default 65535.
     #[serde(default = "longest")]
     pub(crate) quanta: u16,
+    /// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
+    #[serde(default)]
+    pub(crate) cyclic_routes: CyclicRoutes,
+    /// Routing loops. Packets to some hosts circulate until their TTL is over. Requires `cyclic_routes = "allow"`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) routing_loops: Vec<RoutingLoop>,
+    /// TTL of packets, from 2 to 16: a packet that has crossed so many links is dropped by the switch that it reaches. Requires
+    /// `routing_loops`. Default with `routing_loops`: 16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ttl: Option<u8>,
+}
+
+/// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CyclicRoutes {
+    /// Such a scenario is refused.
+    #[default]
+    Refuse,
+    /// Such a scenario runs. A deadlock ends the run.
+    Allow,
+}
+
+/// Routing loop: switches that pass packets to some hosts around in a circle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoutingLoop {
+    /// Name of the switch whose hosts the packets never reach.
+    pub(crate) to: String,
+    /// Names of the switches in the loop, at least two. Each passes the packets to the next one, and the last to the first. Other switches
+    /// keep their routes.
+    pub(crate) through: Vec<String>,
 }
 
 /// Inputs of SONiC's formula for the headroom of Spectrum chips.

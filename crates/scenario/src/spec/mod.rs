@@ -8,6 +8,7 @@ mod congestion;
 mod flow_trace;
 mod lossless;
 mod marker;
+mod nic_pauses;
 mod offloads;
 mod omitted;
 mod port;
@@ -33,8 +34,9 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::Lossless;
+pub(crate) use lossless::{CyclicRoutes, Lossless, RoutingLoop};
 pub(crate) use marker::*;
+pub(crate) use nic_pauses::{PfcStorm, Receive};
 pub(crate) use offloads::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
@@ -223,6 +225,13 @@ pub(crate) struct Nic {
     /// Interrupt coalescing: the NIC collects arriving packets and passes them to the host together. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
+    /// Receive buffer from which the host reads at a limited rate. The NIC pauses its switch before the buffer is full. Requires
+    /// `switch.lossless`. Default: the host reads every packet at once, and pauses nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive: Option<Receive>,
+    /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pfc_storm: Option<PfcStorm>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
@@ -309,6 +318,8 @@ impl Default for Nic {
             tso: Tso::default(),
             pacing: Pacing::default(),
             coalescing: None,
+            receive: None,
+            pfc_storm: None,
             port: Port::default(),
             markers: Vec::new(),
             shaper: None,

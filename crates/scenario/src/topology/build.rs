@@ -16,6 +16,7 @@ use crate::headroom;
 use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
+use crate::nic_pauses;
 use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
@@ -51,8 +52,11 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     };
     ports::build(spec, &mut network, checker);
     if let Some(lossless) = &spec.switch.lossless {
+        lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
         network.notes.extend(headroom::sonic_notes(&network));
+    } else {
+        nic_pauses::require_lossless(spec, checker);
     }
     Some(network)
 }

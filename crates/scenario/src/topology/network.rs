@@ -98,12 +98,13 @@ impl Network {
         name.split_once("->").map_or(name, |(from, _)| from)
     }
 
-    /// Returns the links over which a packet with this header travels from its source to its destination.
+    /// Returns the links over which a packet with this header travels from its source to its destination. In a routing loop, the path ends
+    /// with some link.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
         let mut path = vec![&self.links[header.source.0 as usize]];
         loop {
             let reached = path[path.len() - 1].to;
-            if reached.0 < self.hosts {
+            if reached.0 < self.hosts || path.len() > self.switches as usize {
                 return path;
             }
             let next = self.routing.next_hop(reached.0 - self.hosts, header);

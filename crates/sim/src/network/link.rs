@@ -162,9 +162,15 @@ impl<T: Copy + Default> Link<T> {
         self.delay = delay;
     }
 
-    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns the frame's arrival time and exit.
+    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns the frame's arrival time and exit. The frame
+    /// has no random delay, but it does not overtake packets that have one.
     pub(crate) fn send_frame(&mut self, now: Instant, size: Bytes) -> Way {
-        Way { arrival: self.port.occupy(now, size) + self.delay, exit: self.exit }
+        let arrival = self.port.occupy(now, size) + self.delay;
+        let arrival = match &mut self.jitter {
+            None => arrival,
+            Some(jitter) => jitter.after_others(arrival, self.port.transmission_time(size)),
+        };
+        Way { arrival, exit: self.exit }
     }
 
     /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it is already scheduled, or
@@ -254,8 +260,12 @@ impl Jitter {
     /// previous arrival.
     fn delay(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         let random = arrival + Duration(self.stream.below(self.spread.0 + 1));
-        let earliest = self.last_arrival + transmission;
-        self.last_arrival = random.max(earliest);
+        self.after_others(random, transmission)
+    }
+
+    /// Returns `arrival`, but at least one `transmission` time after the previous arrival.
+    fn after_others(&mut self, arrival: Instant, transmission: Duration) -> Instant {
+        self.last_arrival = arrival.max(self.last_arrival + transmission);
         self.last_arrival
     }
 }

@@ -7,8 +7,10 @@
 mod build;
 mod calendar;
 mod changes;
+pub(crate) mod deadlock;
 pub(crate) mod division;
 pub(crate) mod event;
+mod host_pauses;
 pub(crate) mod link;
 mod lossless;
 mod pauses;
@@ -90,7 +92,7 @@ pub struct Network<T> {
     /// Counts of packets lost in flight in this partition, indexed by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
-    lossless: Option<Box<Lossless>>,
+    lossless: Option<Box<Lossless<T>>>,
     /// Number of hosts in the whole network.
     hosts: u32,
     /// Payloads that a port has just dropped, until they are passed to [`Driver::discard`]. The vector is kept to avoid allocations.

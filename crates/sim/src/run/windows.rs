@@ -14,6 +14,7 @@ use crate::network::division::Division;
 use crate::run::barrier::Barrier;
 use crate::run::crew::Crew;
 use crate::run::critical_path::CriticalPath;
+use crate::run::deadlock::Advance;
 use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::Schedule;
 use crate::run::stretch::{Limits, Stretch};
@@ -36,6 +37,8 @@ pub(crate) struct Windows {
     pub(crate) threaded_windows: u64,
     /// Critical path, if requested. It is measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
+    /// Time of the next search for deadlocks.
+    pub(crate) search: Instant,
     /// Letterboxes, empty between two stretches. They are kept to avoid allocations.
     mail: [Mail; 2],
 }
@@ -72,6 +75,7 @@ impl Windows {
             density: 0,
             threaded_windows: 0,
             critical_path: None,
+            search: Instant::MAX,
             mail: [Mail::new(partitions), Mail::new(partitions)],
         }
     }
@@ -115,8 +119,8 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Runs one stretch, which ends after about `events` events or earlier. Returns whether the run has ended.
-    pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> bool {
+    /// Runs one stretch, which ends after about `events` events or earlier. Returns the reason for its end.
+    pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
         let hops = |partitions: &[Partition]| {
             partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
@@ -126,8 +130,11 @@ impl Windows {
         let threads = if dense { self.threads() } else { 1 };
         let adapting = self.thread_count.as_ref().filter(|_| dense);
         let most = if threads > 1 || adapting.is_some() { STRETCH_TOGETHER } else { STRETCH_IN_TURN };
-        let limits =
-            Limits { events: before + events.min(most), seconds: adapting.map(ThreadCount::seconds) };
+        let limits = Limits {
+            events: before + events.min(most),
+            seconds: adapting.map(ThreadCount::seconds),
+            search: self.search,
+        };
         let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
         let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail));
         let stretch = if threads > 1 {
@@ -140,9 +147,9 @@ impl Windows {
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
             count.on_measured(hops(partitions) - hops_before, stretch.seconds());
         }
-        let is_last = stretch.is_last();
+        let ended = stretch.ended();
         self.mail = stretch.deliver(partitions);
-        is_last
+        ended
     }
 
     /// Runs a stretch on `threads` threads. Each thread runs its share of the partitions.

@@ -174,9 +174,13 @@ impl World {
         }
     }
 
-    /// Applies pauses at a port, or sends its PFC frame.
+    /// Passes on the packet that a slow host has read, applies pauses at a port, and sends its PFC frame.
     #[inline(never)]
     fn pause(&mut self, place: u32, queue: &mut EventQueue<Event>) {
+        if let Some((header, packet)) = self.outside.network.take_received(place, queue.now()) {
+            let (hosts, mut driver) = self.hosts(queue);
+            hosts.receive(header, packet, &mut driver);
+        }
         let (network, mut around) = self.driving(queue);
         network.pause(place, &mut around);
     }
