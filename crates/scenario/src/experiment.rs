@@ -1,6 +1,6 @@
 //! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
-//! The simulator and the testbed read these types; only [`crate::parse()`] creates them. They contain no decisions.
+//! The simulator and the testbed read these types; only [`crate::parse()`] creates them.
 
 use std::ops::Deref;
 

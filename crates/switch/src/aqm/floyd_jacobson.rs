@@ -94,9 +94,9 @@ impl Config {
 pub enum Thresholds {
     /// Given thresholds.
     Explicit {
-        /// *min_th*.
+        /// *min_th*: average below which no packet is chosen.
         min: Level,
-        /// *max_th*.
+        /// *max_th*: average at which the marking probability reaches *max_p*.
         max: Level,
         /// *w_q*: weight of a new sample in the average.
         weight: f64,

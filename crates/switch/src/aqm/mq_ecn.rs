@@ -79,11 +79,11 @@ pub enum Standard {
     Threshold(Bytes),
     /// Marks with a probability that grows between two thresholds (§3.4, "Probabilistic Marking").
     Probabilistic {
-        /// *Kmin*.
+        /// *Kmin*: backlog up to which no packet is marked.
         kmin: Level,
-        /// *Kmax*.
+        /// *Kmax*: backlog at and above which every packet is marked.
         kmax: Level,
-        /// *Pmax*, the same for every queue.
+        /// *Pmax*: marking probability just below *Kmax*, the same for every queue.
         pmax: f64,
     },
 }
