@@ -89,7 +89,7 @@ pub(crate) enum Counted {
     /// Every byte on the wire: data, and the headers and framing of each segment. Acknowledgements do not count.
     #[default]
     Wire,
-    /// Data, scaled by the ratio of a full packet's size to its data, as in the papers' scripts.
+    /// Data, scaled by the ratio of a full packet's size to its data, as in the scripts of the reproduced papers.
     FullSegments,
     /// Data alone.
     Payload,
