@@ -91,7 +91,8 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Kind of connection of each workload that sends flows: the first index into `agreements`. Kind 0 has the hosts' own settings.
+    /// For each workload that sends flows, the kind of its connections: the first index into `agreements`. Kind 0 has the hosts' own
+    /// settings.
     pub(crate) kinds: Vec<u16>,
 }
 
