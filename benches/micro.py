@@ -65,7 +65,7 @@ TIMED = 3_000_000
 
 
 def instructions(binary: Path, operation: str, count: int) -> int:
-    """Return the number of instructions of `count` repetitions."""
+    """Return the number of instructions that `count` repetitions of an operation execute."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [
             "valgrind",

@@ -103,7 +103,7 @@ def grid(fabric: Fabric) -> list[Candidate]:
 
 @dataclass
 class Measured:
-    """Samples of settings in one fabric, by name and seed. A file stores the series that goals use."""
+    """Samples of settings in one fabric, by name and seed. A file stores the data of each sample."""
 
     fabric: Fabric
     settings: dict[str, Candidate]
@@ -210,7 +210,7 @@ class Rival:
 
 
 def examine(number: int, flows: int, times: float, most: float, jobs: int) -> dict[str, Any]:
-    """Race one fabric, run the long sweep, and run undecided rivals further; return a row of the table."""
+    """Run the race and the long sweep in one fabric, then undecided rivals; return a row of the table."""
     fabric, folder = draw(number, flows), FOLDER / str(number)
     race = Race(fabric, candidates(fabric), folder / "race", choose_engine("local", jobs))
     run_to_end(race, 1e9, lambda *_: None)

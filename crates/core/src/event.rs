@@ -221,8 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Runs `world` until it is finished, no event is pending, or the next event does not come before `event` at time `at` in the order of
-/// events.
+/// Runs `world` as long as the next event comes before `event` at time `at` in the order of events. Ends early if `world` is finished or no
+/// event is pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());

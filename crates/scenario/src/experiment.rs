@@ -1,6 +1,6 @@
 //! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
-//! The simulator and the testbed read these types; only [`crate::parse()`] creates them. They contain no decisions.
+//! The simulator and the testbed read these types; only [`crate::parse()`] creates them.
 
 use std::ops::Deref;
 
@@ -91,7 +91,8 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Kind of connection of each workload that sends flows. It is the first index into `agreements`. Kind 0 has the hosts' own settings.
+    /// For each workload that sends flows, the kind of its connections: the first index into `agreements`. Kind 0 has the hosts' own
+    /// settings.
     pub(crate) kinds: Vec<u16>,
 }
 

@@ -49,7 +49,7 @@ impl Experiment {
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a marking threshold so low that one packet, or two waiting packets, exceed it.
+    /// Warns about a marking threshold so low that a full packet is marked even if no other packet waits, or only one.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(

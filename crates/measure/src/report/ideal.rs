@@ -1,5 +1,5 @@
-//! Ideal completion time of a flow, the divisor of its slowdown: its bytes cross the same path without other traffic and without slow
-//! start.
+//! Ideal completion time of a flow: the time that its bytes need on the same path without other traffic and without slow start. The
+//! slowdown of a flow is its completion time divided by this time.
 
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};

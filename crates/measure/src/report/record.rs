@@ -253,7 +253,7 @@ impl Report {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Returns the ideal completion time of a complete flow: its bytes cross its path without other traffic and without slow start.
+    /// Returns the ideal completion time of a complete flow: the time that it would take alone on its path, without slow start.
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");

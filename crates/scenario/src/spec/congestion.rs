@@ -93,8 +93,8 @@ pub(crate) struct Pulser {
     /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
-    /// Whether the brake works as in the authors' testbed: ECE activates the brake and sets the slow-start threshold to the safe window,
-    /// and has no other effect on the window. Default false: explicit incast notifications activate the brake.
+    /// Whether the brake works as in the testbed of Pulser's authors: ECE activates the brake and sets the slow-start threshold to the safe
+    /// window, and has no other effect on the window. Default false: explicit incast notifications activate the brake.
     #[serde(default)]
     pub(crate) as_released: bool,
     /// Keys of DCTCP, as in the kind `dctcp`.

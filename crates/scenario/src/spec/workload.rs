@@ -89,7 +89,7 @@ pub(crate) enum Counted {
     /// Every byte on the wire: data, and the headers and framing of each segment. Acknowledgements do not count.
     #[default]
     Wire,
-    /// Data, scaled by the ratio of a full packet's size to its data, as in the papers' scripts.
+    /// Data, scaled by the ratio of a full packet's size to its data, as in the scripts of the reproduced papers.
     FullSegments,
     /// Data alone.
     Payload,
@@ -334,7 +334,8 @@ pub(crate) struct Udp {
     /// Bytes of data in each datagram. Default: the largest payload that fits into the MTU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// Time at which a source sends its first datagram; with the pattern `poisson`, it comes a random time later. Default `"0s"`.
+    /// Time at which a source sends its first datagram; with the pattern `poisson`, the first datagram leaves a random time later. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Time after which no datagram is sent. Default: the end of the run.

@@ -182,7 +182,7 @@ impl Graph {
         (distance, order)
     }
 
-    /// Returns the switches that reach `target`, each with the delay of the slowest of its shortest paths to it.
+    /// Returns the switches that can reach `target`, each with the largest delay among the shortest paths from that switch.
     fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
         let (distance, order) = self.search(target);
         let mut longest = vec![Duration::ZERO; self.trunks.len()];

@@ -219,7 +219,7 @@ impl Queries {
         self.agenda.insert((at, Action::Send(leg)));
     }
 
-    /// Ends a round after its last response or at its deadline. An aggregator then responds to the client.
+    /// Ends a round after its last response or at its deadline. If an aggregator sent the requests, it then responds to the client.
     fn close(&mut self, plan: &QueryPlan, name: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = name;
         let round = self.rounds.remove(&name).expect("a round is closed once");

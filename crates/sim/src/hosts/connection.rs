@@ -72,7 +72,7 @@ pub(crate) struct SenderSide {
     pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded during its flow.
     pub(crate) traced: bool,
-    /// Account of the sender at its NIC.
+    /// The NIC's account of the sender: the sender's bytes in the NIC's queue, and the progress of its burst.
     pub(crate) account: Account,
     /// Number of the sender's transport.
     pub(crate) transport: u16,

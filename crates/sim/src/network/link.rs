@@ -46,7 +46,7 @@ pub(crate) struct Link<T> {
     jitter: Option<Box<Jitter>>,
 }
 
-/// Arrival time and exit of a packet that leaves a link's port.
+/// Arrival time of a packet that leaves a link's port, and the exit that it takes if it goes to another partition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Time at which the packet reaches the far end.

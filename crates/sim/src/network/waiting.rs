@@ -75,7 +75,7 @@ impl Waiting {
     }
 }
 
-/// Egress port and ingress of a packet at a switch.
+/// Egress port of a packet at a switch, and the link by which the packet came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
     pub(crate) port: u32,

@@ -208,8 +208,8 @@ impl Simulation {
         self.search.run(worlds, next)
     }
 
-    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If not, restarts
-    /// the run with one partition per thread and repeats it up to the same number of events. Results do not depend on this decision.
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
+    /// few, restarts the run with one partition per thread, up to the same number of events. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =

@@ -218,8 +218,8 @@ impl World {
         hosts.start(number, &flow, &mut driver);
     }
 
-    /// Returns whether the run may end because no workload of this world has further flows and all its flows are complete. If so, no event
-    /// is handled until [`Self::go_on_after_completion`] is called.
+    /// Returns whether the run may end because all flows of this world are complete and no workload has further flows. If so, no event is
+    /// handled until [`Self::go_on_after_completion`] is called.
     pub(crate) fn stop_if_complete(&mut self) -> bool {
         self.outside.finished = self.outside.is_complete();
         self.outside.finished

@@ -31,7 +31,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the paper's parameters (§III-A) with this ECN threshold.
+    /// Returns the parameters of the Pulser paper (§III-A) with this ECN threshold.
     pub fn paper(high_water: Bytes) -> Self {
         Self {
             samples: 50,
@@ -63,7 +63,7 @@ pub enum Sampled {
     /// After the packet has left.
     #[default]
     After,
-    /// Before the packet leaves, as in the authors' testbed.
+    /// Before the packet leaves, as in the testbed of Pulser's authors.
     Before,
 }
 

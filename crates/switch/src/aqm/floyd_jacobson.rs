@@ -46,7 +46,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the paper's rules with ns-2's numbers.
+    /// Returns the rules of Floyd and Jacobson with the numbers of ns-2.
     fn default() -> Self {
         Self {
             scope: Scope::Queue,
@@ -94,9 +94,9 @@ impl Config {
 pub enum Thresholds {
     /// Given thresholds.
     Explicit {
-        /// *min_th*.
+        /// *min_th*: average below which no packet is chosen.
         min: Level,
-        /// *max_th*.
+        /// *max_th*: average at which the marking probability reaches *max_p*.
         max: Level,
         /// *w_q*: weight of a new sample in the average.
         weight: f64,
@@ -111,7 +111,7 @@ pub enum Thresholds {
 /// Rule for averages above the maximum threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Above {
-    /// Every packet is chosen (the paper).
+    /// Every packet is chosen (Floyd and Jacobson).
     #[default]
     Certain,
     /// The probability grows from *max_p* at the maximum threshold to one at twice that threshold (ns-2's `gentle_`).
@@ -122,7 +122,7 @@ pub enum Above {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
-    /// The same action as on any chosen packet (the paper, Fig. 1: "mark the arriving packet").
+    /// The same action as on any chosen packet (Floyd and Jacobson, Fig. 1: "mark the arriving packet").
     #[default]
     AsBelow,
     /// The packet is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
@@ -130,7 +130,7 @@ pub enum Forced {
 }
 
 impl Forced {
-    /// Returns the verdict to combine with that of [`Config::action`].
+    /// Returns the verdict that this rule adds to the verdict of [`Config::action`].
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::AsBelow => Verdict::PASS,
@@ -180,7 +180,7 @@ pub enum Idle {
 /// Treatment of a packet that arrives at an empty queue, regardless of the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyQueue {
-    /// The packet may be chosen (the paper).
+    /// The packet may be chosen (Floyd and Jacobson).
     #[default]
     Judged,
     /// The packet is not chosen, and the count restarts. ns-2 chooses a packet only if the queue holds more than one packet or byte.

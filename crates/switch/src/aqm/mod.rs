@@ -156,7 +156,7 @@ pub enum Config {
     Threshold {
         /// Quantity that the marker compares.
         gauge: Gauge,
-        /// *K*.
+        /// *K*: backlog above which every packet is marked.
         threshold: Level,
         /// Division of the threshold among the queues of a port.
         split: Split,

@@ -14,7 +14,7 @@ pub struct Tcn {
 }
 
 impl Tcn {
-    /// Creates a marker with this `threshold`: *RTT · λ* in the paper.
+    /// Creates a marker with this `threshold`: *RTT · λ* in the TCN paper.
     pub fn new(threshold: Duration) -> Self {
         Self { threshold }
     }

@@ -144,7 +144,7 @@ pub enum ReservedRule {
 }
 
 impl ReservedRule {
-    /// Returns the amount that a packet of `size` adds to the counter if its queue holds `backlog` bytes.
+    /// Returns the amount that a packet of `size` adds to the counter of a queue's reserved buffer, if the queue holds `backlog` bytes.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
         match self {

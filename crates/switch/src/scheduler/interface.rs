@@ -93,8 +93,8 @@ pub trait Scheduler {
         false
     }
 
-    /// Records that a packet of `size` joins `queue` and leaves it at once, while all queues are empty. Returns whether a turn ends, or
-    /// `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
+    /// Records that a packet of `size` passes through `queue` without waiting, because all queues are empty. Returns whether a turn ends,
+    /// or `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
     /// Sets the rate of the link from `now` on.

@@ -11,7 +11,7 @@ use crate::buffer::Limit;
 pub struct Config {
     /// Size of the whole buffer, *B*, without the packet on the wire.
     pub limit: Limit,
-    /// Division of the buffer between HP and LP.
+    /// Division of the buffer between HP and LP, the queues of high and low priority.
     pub division: Division,
     /// Number of bins with credits, *K* (§4.2).
     pub bins: u32,
@@ -23,9 +23,9 @@ pub struct Config {
     pub period: Period,
     /// Source of the next period's hash.
     pub rekey: Rekey,
-    /// Effect on a packet's bins when the packet joins LP.
+    /// Effect on a packet's bins when the packet joins LP, the queue of low priority.
     pub footnote: Footnote,
-    /// Change of the queues' roles when HP has become empty.
+    /// Change of the queues' roles when HP, the queue of high priority, has become empty.
     pub swap: Swap,
 }
 

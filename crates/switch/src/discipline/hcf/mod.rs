@@ -23,7 +23,7 @@ use crate::ring::Ring;
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
     queues: [HashedQueue<T>; 2],
-    /// Index of HP.
+    /// Index of HP, the queue of high priority.
     high: usize,
     /// Contents of both queues together, because the port treats them as one queue.
     total: [QueueState; 1],
