@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::largest_response;
-use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConfig};
+use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
 use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 
 use crate::check::Checker;
@@ -233,7 +233,7 @@ fn book(
     });
     fits.then(|| ingress::Config {
         cell,
-        compares: Compares::With,
+        compares: wanted.compares,
         pools: vec![PoolConfig { size: cell.whole(memory.saturating_sub(taken)), headroom: pool }],
     })
 }

@@ -8,7 +8,7 @@ from shallows.comparison.rows import Row, verdict_cells
 from shallows.quantity import percent
 from shallows.runs import shown
 from shallows.runs.results import describe
-from shallows.series.metric import PER_FLOW, Metric
+from shallows.series.metric import PAUSES, PER_FLOW, Metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ MAIN = {
     "goodput_gbps",
     "loss_rate_in_switches",
     "loss_rate_in_nics",
+    *PAUSES,
     PER_FLOW,
 }
 """Metrics that are shown by default, in addition to a tail of completion times."""

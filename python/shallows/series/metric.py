@@ -16,6 +16,9 @@ from shallows.series.offered import Offered
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
 """Names of the metrics of whole runs that comparisons use."""
 
+PAUSES = ("pauses", "paused_us")
+"""Names of the metrics of whole runs that comparisons use if a class is lossless."""
+
 PER_FLOW = "timeouts_per_flow"
 
 GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
@@ -120,7 +123,7 @@ class Metric:
     @property
     def is_total(self) -> bool:
         """Whether the metric exists for whole runs only."""
-        return self.name in TOTALS
+        return self.name in (*TOTALS, *PAUSES)
 
     @property
     def is_loss(self) -> bool:
@@ -130,7 +133,7 @@ class Metric:
     @property
     def is_relative(self) -> bool:
         """Whether values are compared by ratio; false for metrics that are often zero."""
-        return not self.is_loss and self.kind != PER_FLOW
+        return not self.is_loss and self.kind not in (PER_FLOW, *PAUSES)
 
     @property
     def is_better_high(self) -> bool:
@@ -150,6 +153,7 @@ class Metric:
             "goodput_gbps": "goodput",
             "loss_rate_in_switches": "loss in switches",
             "loss_rate_in_nics": "loss in hosts' NICs",
+            "paused_us": "time paused",
         }.get(self.kind, self.kind.replace("_", " "))
         words = self.words[-1:] if self.kind == "query_us" else self.words
         said = " ".join([kind, *(word.replace("_", " ") for word in words)])

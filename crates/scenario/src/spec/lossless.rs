@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
+use shallows_switch::ingress::Compares;
 
 use crate::quantity::{Automatic, HeadroomSize, Size, Time};
 
@@ -21,6 +22,10 @@ pub(crate) struct Lossless {
     /// Fixed limit on the shared memory that a group uses (SONiC: `static_th`), instead of `alpha`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Size>,
+    /// State that is compared with the limit of a group: `"with"` the arriving packet (default), as on Trident 3, Tomahawk 3 and Tomahawk 5,
+    /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2.
+    #[serde(default)]
+    pub(crate) compares: Compares,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
