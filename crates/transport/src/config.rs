@@ -102,8 +102,8 @@ pub enum AppLimited {
     /// cwnd grows (RFC 5681, ns-2).
     #[default]
     Grows,
-    /// cwnd grows if it limited the sender. In slow start it also grows otherwise, but only up to twice the outstanding data (Linux,
-    /// `tcp_is_cwnd_limited`).
+    /// cwnd grows if it limited the sender. In slow start it also grows if it did not, but only up to twice the outstanding data
+    /// (Linux, `tcp_is_cwnd_limited`).
     Linux,
 }
 

@@ -18,7 +18,7 @@ pub struct Pacer {
     free: u8,
 }
 
-/// Packets that `sch_fq` grants a new flow as `initial_quantum`.
+/// Number of packets that `sch_fq` lets a new flow send at once (`initial_quantum`).
 const FREE_SEGMENTS: u8 = 10;
 
 impl Default for Pacer {

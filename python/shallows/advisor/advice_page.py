@@ -227,7 +227,7 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Return a caption for the bars of intervals, with the number of settings that have a finite interval."""
+    """Return a caption that explains the interval bars, with the number of bars; empty without bars."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
         return ""

@@ -251,7 +251,7 @@ def _varied(runs: Sequence[Run]) -> set[str]:
 
 
 def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
-    """Return the labels that differ between runs, except for the axis of the rows."""
+    """Return a run's labels on the axes that vary, except for the axis of the rows."""
     kept = {axis: value for axis, value in labels(run).items() if axis in varied}
     return {
         axis: value for axis, value in kept.items() if rows not in {axis, axis_name(axis).replace(" ", "_")}

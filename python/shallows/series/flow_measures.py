@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gap of each selected flow that arrived after the warm-up."""
+    """Return a statistic of `column`, which has each flow's longest gap, over the selected counted flows."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(

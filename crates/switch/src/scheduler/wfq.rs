@@ -188,8 +188,8 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Advances virtual time by the work on the current packet since the last call. `done` is the total work on this packet so far. GPS
-    /// does the same amount of work.
+    /// Advances virtual time by the work that the link has done on the current packet since the last call, because GPS does as much work
+    /// in this time. `done` is the total work on this packet so far.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

@@ -1,7 +1,7 @@
 //! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux's CUBIC.
 //!
 //! Both need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
-//! acknowledgement, *L* in RFC 9406, is the general limit of slow start.
+//! acknowledgement, *L* in RFC 9406, is that of slow start without HyStart.
 
 use shallows_core::{Bytes, Duration, Instant};
 
