@@ -186,8 +186,8 @@ pub enum RestartAfterIdle {
     /// cwnd becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, without the minimum of the RTO (ns-2's
-    /// `slow_start_restart_`).
+    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, even if the RTO has a larger
+    /// minimum (ns-2's `slow_start_restart_`).
     Reset,
 }
 

@@ -39,7 +39,7 @@ impl Pacer {
         self.next = self.next.max(now);
     }
 
-    /// Records a segment of the burst with `len` bytes of data, sent by a connection with this rate.
+    /// Records that a segment with `len` bytes of data was sent in the current burst, by a connection with this pacing rate.
     pub fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         if self.free > 0 {
             self.free -= 1;

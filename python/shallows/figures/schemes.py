@@ -393,7 +393,7 @@ def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
 
 
 def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
-    """Set a scale that includes zero: `DECADES` decades if values span more than one, otherwise linear."""
+    """Set a scale that includes zero: `DECADES` decades if values span over a decade, otherwise linear."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     positive = [value for value in values if value > 0]

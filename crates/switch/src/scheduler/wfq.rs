@@ -19,8 +19,8 @@ pub enum VirtualTime {
     /// transmission time of one packet.
     #[default]
     Gps,
-    /// Tag of the packet on the wire, as in SCFQ (Golestani, INFOCOM '94). Compared with GPS, a packet may be late by one packet of every
-    /// other queue.
+    /// Tag of the packet on the wire, as in SCFQ (Golestani, INFOCOM '94). Compared with GPS, a packet may be delayed by one packet from
+    /// every other queue.
     SelfClocked,
     /// Largest tag assigned so far, as in MQ-ECN's development code. A queue that becomes busy waits behind the heads of all other
     /// queues.

@@ -1,6 +1,6 @@
 //! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux's CUBIC.
 //!
-//! Both need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
+//! Both algorithms need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
 //! acknowledgement, *L* in RFC 9406, is that of slow start without HyStart.
 
 use shallows_core::{Bytes, Duration, Instant};
@@ -39,8 +39,8 @@ impl Config {
 
 /// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Upper bound of the rise of the round-trip time that ends slow start (16 ms), as a multiple of the lower bound (4 ms): RFC 9406 §4.3
-/// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`.
+/// Slow start ends when the round-trip time has risen by a threshold. This is the ratio of the threshold's upper bound (16 ms; RFC 9406 §4.3
+/// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`) to its lower bound (4 ms).
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of `HYSTART_DELAY_MIN` (4 ms) to the longest gap within a train of acknowledgements (2 ms, `hystart_ack_delta_us`).
 /// `MIN_OVER_ACK_DELAY` is the ratio of `HYSTART_DELAY_MIN` to the limit of `hystart_ack_delay` (1 ms).
