@@ -39,8 +39,8 @@ impl Config {
 
 /// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Slow start ends when the round-trip time has risen by a threshold. This is the ratio of the threshold's upper bound (16 ms; RFC 9406 §4.3
-/// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`) to its lower bound (4 ms).
+/// Ratio of the largest to the smallest threshold (16 ms to 4 ms) for the rise of the round-trip time that ends slow start: RFC 9406 §4.3
+/// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`.
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of `HYSTART_DELAY_MIN` (4 ms) to the longest gap within a train of acknowledgements (2 ms, `hystart_ack_delta_us`).
 /// `MIN_OVER_ACK_DELAY` is the ratio of `HYSTART_DELAY_MIN` to the limit of `hystart_ack_delay` (1 ms).
