@@ -125,7 +125,7 @@ class Class:
 
     @property
     def name(self) -> str:
-        """Return the name that tables use."""
+        """Return the name of these queues in tables."""
         called = f" ({self.queue.name})" if self.queue.name else ""
         return f"queue {self.queue.number}{called}"
 

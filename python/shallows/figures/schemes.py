@@ -259,7 +259,7 @@ def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Return a dict from each point of the sweep to a dict from each scheme to its runs."""
+    """Return a dict that maps each point of the sweep to its runs, in a dict by scheme."""
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}
@@ -473,7 +473,7 @@ def _factor(name: str) -> float:
 
 
 def _label(name: str, *, relative: bool = False) -> str:
-    """Return the label of an axis of a metric.
+    """Return the axis label of a metric.
 
     >>> _label("fct_us.small.p99@0..4"), _label("queries.all.mean"), _label("loss_rate_in_switches")
     ('FCT small p99, workload 0..4 (µs)', 'queries, mean (µs)', 'loss in switches (%)')

@@ -119,7 +119,7 @@ const OFFLOADS: [u32; 5] = [
     ETHTOOL_SGRO,
 ];
 const ETHTOOL_SGRO: u32 = 0x0000_002c;
-/// linux/sockios.h.
+/// Request of `ioctl` for commands of ethtool (linux/sockios.h).
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 #[repr(C)]

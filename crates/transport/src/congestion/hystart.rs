@@ -11,7 +11,7 @@ use super::window::Window;
 /// Rule that ends slow start, in addition to losses and marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Config {
-    /// No rule.
+    /// No rule: only losses, marks and timeouts end slow start.
     #[default]
     Off,
     /// Rising round-trip times, confirmed by a phase of slower growth (RFC 9406).
@@ -25,7 +25,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Linux's values.
+    /// HyStart with the values of Linux.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
     /// Returns the smallest rise of the round-trip time that ends slow start: RFC 9406 §4.3 *MIN_RTT_THRESH*; Linux: `HYSTART_DELAY_MIN`.
