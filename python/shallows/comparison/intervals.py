@@ -69,7 +69,7 @@ def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | 
 
 
 def said_of_bars(counts: Collection[int]) -> str:
-    """Return the note of a figure about its means and their bars, from the numbers of seeds.
+    """Return the note that explains a figure's means and bars, given the number of seeds at each point.
 
     >>> said_of_bars([3, 3])
     'Means of 3 seeds; bars: 95 % intervals.'

@@ -253,7 +253,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if there are none, or only at one kind except `nic`."""
+    """Tabulate losses and marks by kind of port; None if only one kind has any, and it is not `nic`."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:

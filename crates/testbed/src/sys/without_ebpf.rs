@@ -9,7 +9,7 @@ pub const OWN: [&str; 0] = [];
 /// Registered congestion control; never constructed.
 #[derive(Debug)]
 pub struct Registered {
-    /// Name in the kernel.
+    /// Name of the congestion control in the kernel.
     pub name: String,
 }
 
