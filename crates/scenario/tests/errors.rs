@@ -294,8 +294,8 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
     let error = flood(&constant("0", "40Gbps")).unwrap_err();
     let expected = "workload[0].pattern.rate: the link host0->switch0 would carry 4.0000 times its rate of 10Gbps, \
-                    earlier workloads included; this workload has a rate of 40Gbps: use a lower rate, or set \
-                    overload = true";
+                    including earlier workloads; this workload sends 40Gbps: use a lower rate, or set overload = \
+                    true";
     assert!(error.contains(expected), "{error}");
     assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
     assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
