@@ -45,7 +45,7 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it from one ring to another.
+/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host.
@@ -54,15 +54,15 @@ pub struct Header {
     pub destination: HostId,
     /// Port numbers: that of the sender in the high half, that of the receiver in the low half.
     ports: u32,
-    /// Bit fields, from the lowest bit: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused and reserved
-    /// for trimmed packets. There is no TTL; none is needed as long as all switches change their routes at the same time. There would be
-    /// room for it in a host number, which uses only 24 bits.
+    /// Bit fields, from the lowest bit: size (16 bits), class (6), ECN (2), kind (2), hops (4), incast (1). The highest bit is unused and
+    /// reserved for trimmed packets.
     tags: u32,
 }
 
 const CLASS_SHIFT: u32 = 16;
-const ECN_SHIFT: u32 = 24;
-const KIND_SHIFT: u32 = 26;
+const ECN_SHIFT: u32 = 22;
+const KIND_SHIFT: u32 = 24;
+const HOPS_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
 
 impl Header {
@@ -85,10 +85,11 @@ impl Header {
         self.with_tag(0, 0xffff, u32::from(wire_size))
     }
 
-    /// Returns the header with this service class (DSCP).
+    /// Returns the header with this service class (DSCP), which has six bits (RFC 2474 §3).
     #[must_use]
     pub fn with_class(self, class: u8) -> Self {
-        self.with_tag(CLASS_SHIFT, 0xff, u32::from(class))
+        debug_assert!(class < 64, "a DSCP has six bits");
+        self.with_tag(CLASS_SHIFT, 0x3f, u32::from(class))
     }
 
     /// Returns the header with this ECN codepoint.
@@ -102,7 +103,14 @@ impl Header {
     #[must_use]
     #[inline]
     pub fn with_kind(self, kind: PacketKind) -> Self {
-        self.with_tag(KIND_SHIFT, 0xf, kind as u32)
+        self.with_tag(KIND_SHIFT, 0x3, kind as u32)
+    }
+
+    /// Returns the header with this number of switches that have forwarded the packet, below 16. Only networks with routing loops count
+    /// them.
+    #[must_use]
+    pub fn with_hops(self, hops: u8) -> Self {
+        self.with_tag(HOPS_SHIFT, 0xf, hops.into())
     }
 
     /// Returns the header with the explicit incast notification set or cleared (Pulser §III-A: a new bit of the IP header, which switches
@@ -127,7 +135,7 @@ impl Header {
 
     /// Returns the service class (DSCP).
     pub fn class(&self) -> u8 {
-        (self.tags >> CLASS_SHIFT) as u8
+        (self.tags >> CLASS_SHIFT & 0x3f) as u8
     }
 
     /// Returns the ECN codepoint.
@@ -143,12 +151,17 @@ impl Header {
     /// Returns the kind of the packet.
     #[inline]
     pub fn kind(&self) -> PacketKind {
-        match self.tags >> KIND_SHIFT & 0xf {
+        match self.tags >> KIND_SHIFT & 0x3 {
             0 => PacketKind::Data,
             1 => PacketKind::PureAck,
             2 => PacketKind::Datagram,
             _ => PacketKind::Probe,
         }
+    }
+
+    /// Returns the number of switches that have forwarded the packet, if the network counts them.
+    pub fn hops(&self) -> u8 {
+        (self.tags >> HOPS_SHIFT & 0xf) as u8
     }
 
     /// Returns whether a switch on the path has set the explicit incast notification.
@@ -388,15 +401,15 @@ mod tests {
             (Ecn::Ect, PacketKind::PureAck),
             (Ecn::Ce, PacketKind::Data),
         ] {
-            let full = header.with_size(65_535).with_class(255).with_ecn(ecn).with_kind(kind);
-            assert_eq!((full.size(), full.class()), (Bytes(65_535), 255));
+            let full = header.with_size(65_535).with_class(63).with_ecn(ecn).with_kind(kind).with_hops(15);
+            assert_eq!((full.size(), full.class(), full.hops()), (Bytes(65_535), 63, 15));
             assert_eq!((full.ecn(), full.kind()), (ecn, kind));
             assert_eq!(full.with_ports(7, 65_535).ports(), (7, 65_535));
             assert!(!full.incast() && full.with_incast(true).incast());
             assert_eq!(full.with_incast(true).with_incast(false), full);
             let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect).with_incast(true);
             assert_eq!((changed.size(), changed.class(), changed.ecn()), (Bytes(1), 0, Ecn::Ect));
-            assert_eq!(changed.kind(), kind);
+            assert_eq!((changed.kind(), changed.hops(), changed.with_hops(0).hops()), (kind, 15, 0));
         }
     }
 

@@ -20,7 +20,7 @@ pub use echo::Echo;
 pub use flow::{FlowRecord, Received, Sent};
 pub use flow_choice::FlowChoices;
 pub use flow_tracer::{FlowRow, FlowTracer, Readings};
-pub use pause_counts::PauseCounts;
+pub use pause_counts::{Deadlock, PauseCounts};
 pub use port_counts::PortCounts;
 pub use port_tracer::{PortRow, PortTracer};
 pub use report::{Cell, Columns, FlowOutcome, Measured, Problem, QueryOutcome, Report};

@@ -1,8 +1,9 @@
-//! Counts of pauses of a port at the end of a run.
+//! Counts of the pauses at a port, read at the end of a run.
 
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. Hosts send no pauses, so `sent`, `resumed` and `frames` are zero at their ports.
+/// Counts of one lossless class at the port of one link. Only hosts with a receive buffer or a PFC storm send pauses. The headroom of a
+/// receive buffer is the part above `xoff`, which all classes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.
@@ -23,8 +24,19 @@ pub struct PauseCounts {
     pub admitted: u64,
     /// Packets that arrived by this port and were dropped because the headroom was full.
     pub dropped: u64,
+    /// Packets that arrived by this port and were dropped because their TTL was over.
+    pub expired: u64,
     /// Headroom of the priority group.
     pub headroom: Bytes,
     /// Largest part of the headroom that was in use.
     pub max_headroom: Bytes,
+}
+
+/// Cycle of pauses in which each sender waits for the next one, so that none of them can send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// Time at which the run ended because of it.
+    pub at: Instant,
+    /// Paused senders: number of the link, and class.
+    pub cycle: Vec<(u32, u8)>,
 }

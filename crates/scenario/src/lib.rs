@@ -15,11 +15,13 @@ mod error;
 mod experiment;
 mod flow_traces;
 mod groups;
+mod headroom;
 mod hosts;
 mod lossless;
 mod marking;
 mod membership;
 mod memory;
+mod nic_pauses;
 mod offloads;
 mod own_tcp;
 mod parse;
@@ -45,6 +47,7 @@ pub use experiment::{
     Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
 pub use groups::HostGroup;
+pub use headroom::PortHeadroom;
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
@@ -54,8 +57,8 @@ pub use spec::workload::WhenBusy;
 pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
 pub use topology::{
-    Epoch, FIRST_PORT, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
-    SERVICE_PORT,
+    Epoch, FIRST_PORT, Headroom, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
+    SERVICE_PORT, Storm,
 };
 pub use workload::{
     Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,

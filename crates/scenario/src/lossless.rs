@@ -7,19 +7,21 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration};
 use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
-use shallows_switch::headroom::{generic, largest_response};
+use shallows_switch::headroom::largest_response;
 use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
 use shallows_switch::pfc::{FRAME_SIZE, pause_time};
 
 use crate::check::Checker;
+use crate::headroom::{by_sonic, jitter};
 use crate::memory::full_packet;
-use crate::quantity::Automatic;
+use crate::nic_pauses;
+use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec;
-use crate::topology::{Link, Lossless, LosslessPort, Network, PortKind};
+use crate::spec::{self, CyclicRoutes, RoutingLoop};
+use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Smallest packet of a simulation without framing: a pure acknowledgement without options.
-const SMALLEST: u64 = 40;
+/// Largest TTL, which a header can count.
+const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
 pub(crate) fn build(
@@ -37,6 +39,17 @@ pub(crate) fn build(
     checker.require(sound, "switch.lossless.classes", || {
         format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
     });
+    checker.require(
+        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
+        "switch.lossless.sonic",
+        || {
+            format!(
+                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+                 \"{}\"",
+                wanted.headroom
+            )
+        },
+    );
     check_ports(network, checker);
     let limit = limit(wanted, checker);
     let packet = full_packet(spec);
@@ -52,9 +65,24 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
-        ports.push(port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?);
+        let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
+        if link.kind == PortKind::Nic {
+            let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
+            if let Some(receive) = &nic.receive {
+                // The host's packets delay its PFC frames.
+                let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
+                let headroom =
+                    Headroom::of(wanted, link, jitter, (network, packet, Cell::default())).needed_bytes;
+                let key = format!("{key}.receive");
+                port.receive = Some(nic_pauses::receive(receive, (Bytes(headroom), packet), &key, checker)?);
+            }
+            if let Some(storm) = &nic.pfc_storm {
+                port.storm = Some(nic_pauses::storm(storm, &classes, &format!("{key}.pfc_storm"), checker)?);
+            }
+        }
+        ports.push(port);
     }
-    check_cycles(network, checker);
+    let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
@@ -65,7 +93,31 @@ pub(crate) fn build(
             lossy.limit = GroupLimit::Static(Bytes(1 << 60));
         }
     }
-    Some(Lossless { classes, books, ports, quanta: wanted.quanta, pooled: wanted.headroom_pool.is_some() })
+    Some(Lossless {
+        classes,
+        books,
+        ports,
+        quanta: wanted.quanta,
+        pooled: wanted.headroom_pool.is_some(),
+        cyclic,
+        ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
+    })
+}
+
+/// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
+pub(crate) fn add_loops(wanted: &spec::Lossless, network: &mut Network, checker: &mut Checker<'_>) {
+    let is_ttl = |ttl: u8| (2..=LONGEST_TTL).contains(&ttl) && !wanted.routing_loops.is_empty();
+    checker.require(wanted.ttl.is_none_or(is_ttl), "switch.lossless.ttl", || {
+        format!(
+            "must be a number of links from 2 to {LONGEST_TTL}, together with switch.lossless.routing_loops, got {}",
+            wanted.ttl.unwrap_or_default()
+        )
+    });
+    for (index, RoutingLoop { to, through }) in wanted.routing_loops.iter().enumerate() {
+        let key = format!("switch.lossless.routing_loops[{index}]");
+        let added = network.add_loop(to, through);
+        checker.accept(&key, added);
+    }
 }
 
 /// Returns the limit on the shared memory that a priority group uses.
@@ -86,15 +138,6 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
         format!("must be a power of two from 1/128 to 8, got {alpha}")
     });
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
-}
-
-/// Returns the largest random delay of packets that arrive at the port of `link`.
-fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Duration {
-    if link.to.0 >= network.hosts {
-        return Duration::ZERO;
-    }
-    let group = network.groups.of(HostId(link.to.0)).checked_sub(1).map(|index| &spec.host.group[index]);
-    group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
 }
 
 /// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.
@@ -127,12 +170,20 @@ fn port(
         )
     });
     if link.kind == PortKind::Nic {
-        return Some(LosslessPort { groups: Vec::new(), response });
+        return Some(LosslessPort { response, ..LosslessPort::default() });
     }
-    let headroom = match wanted.headroom {
-        Automatic::Is(size) => size.0,
-        Automatic::Auto => computed(wanted, link, jitter, (network, packet, cell)),
-    };
+    let mut terms = Headroom::of(wanted, link, jitter, (network, packet, cell));
+    let mut sonic = None;
+    match wanted.headroom {
+        HeadroomSize::Auto => {}
+        HeadroomSize::Is(size) => terms.headroom_bytes = size.0,
+        HeadroomSize::SonicSpectrum => {
+            let found = by_sonic(wanted, &network.links[link.reverse as usize], cell, checker)?;
+            terms.headroom_bytes = found.xoff.0;
+            sonic = Some(found);
+        }
+    }
+    let headroom = Bytes(terms.headroom_bytes);
     checker.require(headroom >= cell.size(), "switch.lossless.headroom", || {
         format!("must be \"auto\" or at least {}, because a lossless class without headroom loses packets, got {headroom}", cell.size())
     });
@@ -147,44 +198,8 @@ fn port(
         lossless: Some(ingress::Lossless { headroom, xon: wanted.xon.0, xon_offset }),
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
-    Some(LosslessPort { groups: classes.iter().map(group).chain([lossy]).collect(), response })
-}
-
-/// Returns the headroom for packets that arrive at the port of `link` after it has sent a pause. It is the generic formula plus one packet
-/// that no longer fits below the limit, times the largest ratio of the memory that a packet occupies in cells to its size.
-fn computed(
-    wanted: &spec::Lossless,
-    link: &Link,
-    jitter: Duration,
-    (network, packet, cell): (&Network, Bytes, Cell),
-) -> Bytes {
-    let peer = &network.links[link.reverse as usize];
-    // The sender of the data responds at its own port.
-    let response = match wanted.response {
-        Automatic::Is(time) => bytes_in(peer, time.0),
-        Automatic::Auto => largest_response(peer.rate).unwrap_or_default(),
-    };
-    let terms = generic::Headroom::of(&generic::Link {
-        rate: peer.rate,
-        reverse_rate: link.rate,
-        propagation: peer.delay + jitter,
-        packet,
-        response,
-    });
-    let arriving = terms.total() + packet + Bytes(1);
-    let smallest = Bytes(SMALLEST) + network.framing;
-    let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
-    let worst = if cell.size() == Bytes(1) {
-        1.0
-    } else {
-        occupied(smallest).max(occupied(smallest.max(cell.size() + Bytes(1))))
-    };
-    cell.occupied(Bytes((arriving.0 as f64 * worst).ceil() as u64))
-}
-
-/// Returns the bytes that a link carries in this time, rounded up.
-fn bytes_in(link: &Link, time: Duration) -> Bytes {
-    Bytes((u128::from(time.0) * u128::from(link.rate.0)).div_ceil(8_000_000_000_000) as u64)
+    let groups = classes.iter().map(group).chain([lossy]).collect();
+    Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 
 /// Divides the memory of a switch. Returns `None` if it is too small.
@@ -257,8 +272,9 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a network in which pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link.
-fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
+/// Returns whether pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link. Rejects such
+/// a network unless it is `allowed`.
+fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<'_>) -> bool {
     let count = network.links.len();
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
     let mut is_seen = vec![u32::MAX; count];
@@ -277,17 +293,20 @@ fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
             }
         }
     }
-    if let Some(cycle) = cycle(&next) {
+    let cycle = cycle(&next);
+    let is_cyclic = cycle.is_some();
+    if let Some(cycle) = cycle.filter(|_| allowed == CyclicRoutes::Refuse) {
         let names: Vec<&str> = cycle.iter().map(|&link| network.links[link as usize].name.as_str()).collect();
         checker.refuse(
             "switch.lossless",
             format!(
                 "pauses can wait for each other in a cycle (deadlock): {}, and the first again; use a topology without \
-                 cycles of routes, such as \"leaf-spine\" or \"fat-tree\"",
+                 cycles of routes, such as \"leaf-spine\" or \"fat-tree\", or set switch.lossless.cyclic_routes = \"allow\"",
                 names.join(" waits for ")
             ),
         );
     }
+    is_cyclic
 }
 
 /// Returns a cycle of the graph, if there is one.

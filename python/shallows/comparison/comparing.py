@@ -177,7 +177,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """Keep the series of a sample that rankings need."""
+        """Store the series of a sample that rankings need, if values are ranked."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}

@@ -149,7 +149,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide each run into equal batches of consecutive flows, long enough to be independent; else None."""
+    """Divide runs into equal batches of consecutive flows; None if no batches are long and independent."""
     import numpy as np
 
     for wanted in BLOCKS:

@@ -337,7 +337,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and the number of ports whose marking thresholds together fill it."""
+    """Return the pool's bytes per port, and the number of ports that fill it at their marking thresholds."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

@@ -281,7 +281,7 @@ class Flows:
             if self.key == "class":
                 if offered.classes is not None and not offered.classes & set(place):
                     raise UnknownMetric(
-                        f"no workload sends in {self.text!r}",
+                        f"no workload sends flows of {self.text!r}",
                         listed("the classes are", sorted(offered.classes)),
                     )
             elif place[-1] >= len(offered.workloads) or not any(map(offered.sends_flows, place)):
@@ -409,7 +409,7 @@ class Traced:
         if not re.fullmatch("[0-9]{1,9}", text):
             raise UnknownMetric(
                 f"{text!r} is not the number of a flow",
-                "write a number of the column `flow` in flows.parquet",
+                "write a number from the column `flow` in flows.parquet",
             )
         return cls(int(text))
 
@@ -449,8 +449,9 @@ class Window:
         """
         if span_us / self.us > MOST_STEPS:
             raise UnknownMetric(
-                f"{self.text} divides {span_us / 1e3:g} ms into {span_us / self.us:.3g} slices",
-                f"name a longer time; at most {MOST_STEPS:,} slices are allowed",
+                f"slices of {self.text} divide {span_us / 1e3:g} ms into {span_us / self.us:.3g} parts; "
+                f"at most {MOST_STEPS:,} are allowed",
+                "name longer slices",
             )
 
 

@@ -38,6 +38,7 @@ impl Report {
         problems.extend(self.empty_traces());
         problems.extend(self.empty_captures());
         problems.extend(self.lossless_drops());
+        problems.extend(self.deadlocks());
         problems
     }
 
@@ -58,7 +59,8 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns a problem if a workload sent nothing, if all its flows (or queries) began during the warm-up, or if no later one completed.
+    /// Returns a problem if a workload sent nothing, if all its flows (or queries) began during the warm-up, or if none of the later ones
+    /// completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;
@@ -84,8 +86,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// Returns the counts of each workload. An unbounded flow always counts as after the warm-up, and as complete when a byte has arrived,
-    /// because only its goodput is measured.
+    /// Returns the counts of each workload. An unbounded flow is always counted as if it began after the warm-up, and is complete when a
+    /// byte has arrived, because only its goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];
@@ -167,13 +169,25 @@ impl Report {
         empty.map(tell).collect()
     }
 
-    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. A pool of headroom may be exceeded,
-    /// so its drops are only counted.
+    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. Returns none if ports share a pool of
+    /// headroom, because such a pool can run out.
     fn lossless_drops(&self) -> Vec<Problem> {
         let network = &self.experiment.network;
-        let is_law = network.lossless.as_ref().is_some_and(|lossless| !lossless.pooled);
-        let dropped = self.pauses.iter().filter(|row| is_law && row.dropped > 0);
+        let pooled = network.lossless.as_ref().is_none_or(|lossless| lossless.pooled);
+        let is_host = |row: &PauseCounts| row.link < network.hosts;
+        let dropped = self.pauses.iter().filter(|row| row.dropped > 0 && (is_host(row) || !pooled));
         let tell = |row: &PauseCounts| Problem {
+            code: "lossless-drop",
+            text: format!(
+                "packets of the lossless class {} were dropped by the receive buffer of {} ({}): its {} above xoff are too few; \
+                 use host.nic.receive.xoff = \"auto\"",
+                row.class,
+                network.links[row.link as usize].name.split("->").next().unwrap_or_default(),
+                row.dropped,
+                row.headroom
+            ),
+        };
+        let tell_of_switch = |row: &PauseCounts| Problem {
             code: "lossless-drop",
             text: format!(
                 "packets of the lossless class {} that arrived by the port {} were dropped ({}): its headroom of {} is too \
@@ -181,7 +195,24 @@ impl Report {
                 row.class, network.links[row.link as usize].name, row.dropped, row.headroom
             ),
         };
-        dropped.map(tell).collect()
+        dropped.map(|row| if is_host(row) { tell(row) } else { tell_of_switch(row) }).collect()
+    }
+
+    /// Returns a problem if a deadlock has ended the run.
+    fn deadlocks(&self) -> Option<Problem> {
+        let deadlock = self.deadlock.as_ref()?;
+        let links = &self.experiment.network.links;
+        let sender = |&(link, class): &(u32, u8)| format!("{} (class {class})", links[link as usize].name);
+        let senders: Vec<String> = deadlock.cycle.iter().map(sender).collect();
+        Some(Problem {
+            code: "deadlock",
+            text: format!(
+                "the run ended at {} in a deadlock: these paused ports wait for each other, each for the next one: {}; the \
+                 results until then are kept",
+                deadlock.at,
+                senders.join(", ")
+            ),
+        })
     }
 
     fn has_packets(&self, links: &[u32]) -> bool {

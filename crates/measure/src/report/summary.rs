@@ -96,6 +96,7 @@ impl Report {
                     "frames": rows().map(|row| row.frames).sum::<u64>(),
                     "paused_us": rows().map(|row| row.paused.as_micros_f64()).sum::<f64>(),
                     "dropped": rows().map(|row| row.dropped).sum::<u64>(),
+                    "expired": rows().map(|row| row.expired).sum::<u64>(),
                     "max_headroom_bytes": rows().map(|row| row.max_headroom.0).max(),
                 }),
             );
@@ -110,7 +111,7 @@ impl Report {
         is_idle.then(|| text.to_owned()).into_iter().collect()
     }
 
-    /// Returns warnings about the numbers: markers that never acted, misleading losses, unfinished flows and queries.
+    /// Returns warnings about the results: markers that never acted, misleading losses, unfinished flows and queries.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut fired = std::collections::BTreeMap::new();

@@ -8,6 +8,7 @@ mod congestion;
 mod flow_trace;
 mod lossless;
 mod marker;
+mod nic_pauses;
 mod offloads;
 mod omitted;
 mod port;
@@ -33,8 +34,9 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::Lossless;
+pub(crate) use lossless::{CyclicRoutes, Lossless, RoutingLoop};
 pub(crate) use marker::*;
+pub(crate) use nic_pauses::{PfcStorm, Receive};
 pub(crate) use offloads::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
@@ -139,8 +141,8 @@ pub(crate) struct Host {
     /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum random delay, uniform, of each packet at its host; packets keep their order. Without this jitter, identical senders
-    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
+    /// Maximum random delay of each packet at its host, distributed uniformly; packets keep their order. Without this jitter, identical
+    /// senders synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
     /// Groups of hosts whose settings differ from those of other hosts. Default: none.
@@ -158,8 +160,8 @@ impl Host {
     }
 }
 
-/// Group of hosts with settings of their own, or that results list separately. A host is in at most one group; the hosts in none form the
-/// group `default`. Workloads refer to a group by name: `senders = "group:old"`.
+/// Group of hosts that have their own settings, or that results list separately. A host is in at most one group; all hosts without a group
+/// form the group `default`. Workloads refer to a group by name: `senders = "group:old"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
@@ -176,7 +178,7 @@ pub(crate) struct Group {
     /// other value replaces the whole value in `[tcp]`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Settings of the group's NICs that differ from `host.nic`. They replace values as in `tcp`. Default: none.
+    /// Settings of the group's NICs that differ from `host.nic`. They replace values by the same rules as the group's `tcp`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
     /// Largest IP packet of the group's hosts, at most `topology.mtu`. A connection uses the smaller value of its two hosts. Default:
@@ -200,8 +202,8 @@ pub(crate) struct Nic {
     /// up to 64 KB each (a waiting burst counts as one packet). Default without `backpressure`: `"1000p"`, as in simulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// Limit of a connection's data in this queue; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit is two
-    /// segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
+    /// Limit of a connection's data in the queue of the NIC; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit
+    /// is two segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
     /// Linux). Default `"1MiB"`, as in Linux 4.20 to 6.15; later versions have 4 MiB. `"off"`: connections send into a full queue, which
     /// drops packets, as in ns-2.
     #[serde(default = "one_mebibyte")]
@@ -223,6 +225,13 @@ pub(crate) struct Nic {
     /// Interrupt coalescing: the NIC collects arriving packets and passes them to the host together. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
+    /// Receive buffer from which the host reads at a limited rate. The NIC pauses its switch before the buffer is full. Requires
+    /// `switch.lossless`. Default: the host reads every packet at once, and pauses nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive: Option<Receive>,
+    /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pfc_storm: Option<PfcStorm>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
@@ -309,6 +318,8 @@ impl Default for Nic {
             tso: Tso::default(),
             pacing: Pacing::default(),
             coalescing: None,
+            receive: None,
+            pfc_storm: None,
             port: Port::default(),
             markers: Vec::new(),
             shaper: None,

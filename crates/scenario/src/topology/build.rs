@@ -12,9 +12,11 @@ use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
 use crate::groups::{self, Racked};
+use crate::headroom;
 use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
+use crate::nic_pauses;
 use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
@@ -50,7 +52,11 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     };
     ports::build(spec, &mut network, checker);
     if let Some(lossless) = &spec.switch.lossless {
+        lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
+        network.notes.extend(headroom::sonic_notes(&network));
+    } else {
+        nic_pauses::require_lossless(spec, checker);
     }
     Some(network)
 }
@@ -123,7 +129,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             }
             let Some(each) = t.hosts_per_edge() else {
                 let message = format!(
-                    "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number \
+                    "the number of hosts on each edge switch, oversubscription times k/2, must be a whole number \
                      above 0, got {} times {}",
                     t.oversubscription,
                     t.k / 2

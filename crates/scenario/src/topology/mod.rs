@@ -5,6 +5,7 @@ pub(crate) mod describe;
 mod epoch;
 mod epochs;
 mod graph;
+mod loops;
 mod lossless;
 mod network;
 mod paths;
@@ -13,6 +14,6 @@ mod routes;
 pub(crate) mod routing;
 
 pub use epoch::{Epoch, LinkState};
-pub use lossless::{Lossless, LosslessPort};
+pub use lossless::{Headroom, Lossless, LosslessPort, Storm};
 pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;

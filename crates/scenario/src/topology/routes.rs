@@ -71,6 +71,12 @@ impl Routing {
         if route.count == 1 { std::slice::from_ref(&route.first) } else { self.among(route) }
     }
 
+    /// Sends the packets that switch number `switch` has for `host`, and for all other hosts of the same edge, over `link`.
+    pub(super) fn set_route(&mut self, switch: u32, host: HostId, link: u32) {
+        let edge = self.homes[host.0 as usize].edge;
+        self.routes[switch as usize * self.edges as usize + edge as usize] = Route { count: 1, first: link };
+    }
+
     #[inline]
     fn route(&self, switch: u32, destination: HostId) -> (&Home, &Route) {
         let home = &self.homes[destination.0 as usize];

@@ -4,18 +4,24 @@
 //! reaches its limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response
 //! time, until another frame resumes it or the pause time is over.
 
+use std::collections::BTreeMap;
+
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Duration, Instant};
 use shallows_measure::{Lost, PauseCounts};
 use shallows_scenario::Network as NetworkConfig;
+use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
+use shallows_switch::pfc::{
+    Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig, ReceiveBuffer,
+};
 use shallows_switch::port::{Entry, Held};
 
+use crate::network::deadlock::{Group, Pauses};
 use crate::network::link::{NONE, Way};
-use crate::network::pauses::{Lossless, PausePort, PriorityCounts};
-use crate::network::{Driver, LinkAt, Network};
+use crate::network::pauses::{Lossless, PausePort, Waiting};
+use crate::network::{Driver, LinkAt, Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -29,7 +35,7 @@ impl<T: Copy + Default> Network<T> {
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
         let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
-        let mut ports = Vec::with_capacity(self.links.len());
+        let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), Vec::new());
         for link in &mut self.links {
             let (number, place) = (link.number as usize, link.node as usize);
             let of_port = &config.ports[number];
@@ -42,20 +48,34 @@ impl<T: Copy + Default> Network<T> {
             for &class in &config.classes {
                 queues[usize::from(class)] = Some(discipline.queue_of(class) as u8);
             }
+            receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
                 queues,
+                is_host: books[place].is_none(),
+                storm: of_port.storm.clone(),
+                sender: network.links[number].reverse,
                 event: Instant::MAX,
                 counts: Default::default(),
             });
         }
+        let each = config.classes.len() as u32 + 1;
+        let waiting = |node: &Owned| match node.ports.len() as u32 {
+            ports if config.cyclic => Waiting::new(ports, ports * each),
+            _ => Waiting::default(),
+        };
         let lossless = Lossless {
+            waiting: self.nodes.iter().map(waiting).collect(),
+            cyclic: config.cyclic,
+            ttl: config.ttl,
+            expired: BTreeMap::new(),
             classes: config.classes.clone(),
             group_of_class,
             books,
             ports,
+            receivers,
             sent: 0,
             received: 0,
             changes: Vec::new(),
@@ -69,7 +89,7 @@ impl<T: Copy + Default> Network<T> {
         &mut self,
         wire: u32,
         number: u32,
-        header: Header,
+        mut header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> Option<(Header, T)> {
@@ -85,7 +105,19 @@ impl<T: Copy + Default> Network<T> {
             self.pause(back, driver);
             return None;
         }
-        let Some(switch) = number.checked_sub(self.hosts) else { return Some((header, payload)) };
+        let Some(switch) = number.checked_sub(self.hosts) else {
+            return self.receive_at_host(wire, node, header, payload, driver);
+        };
+        if let Some(ttl) = lossless.ttl {
+            let crossed = header.hops() + 1;
+            if crossed == ttl {
+                let port = self.nodes[node].ports.start + ingress.0;
+                *lossless.expired.entry((port, header.class())).or_default() += 1;
+                self.lose_at(wire, payload, driver);
+                return None;
+            }
+            header = header.with_hops(crossed);
+        }
         let book = lossless.books[node].as_mut().expect("switches have books");
         let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
         let is_lossless = usize::from(group) < lossless.classes.len();
@@ -106,6 +138,9 @@ impl<T: Copy + Default> Network<T> {
             let lossless = self.lossless.as_deref_mut().expect("it was there");
             let book = lossless.books[node].as_mut().expect("switches have books");
             book.admit(group, size).expect("there was room before the packet joined its queue");
+            if lossless.cyclic {
+                *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
+            }
             self.signal(node, driver);
         }
         None
@@ -119,11 +154,14 @@ impl<T: Copy + Default> Network<T> {
         let Some(book) = &mut lossless.books[node] else { return };
         let group = book.group(held.ingress(), lossless.group_of_class[usize::from(header.class())]);
         book.release(group, header.size());
+        if lossless.cyclic {
+            *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
+        }
         self.signal(node, driver);
     }
 
     /// Counts a packet that is refused at the far end of a link.
-    fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
+    pub(super) fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
         self.tally.packets_dropped += 1;
@@ -157,6 +195,8 @@ impl<T: Copy + Default> Network<T> {
         if port.event <= now {
             port.event = Instant::MAX;
         }
+        let receiver = &lossless.receivers[place as usize];
+        port.pause_switch(now, &lossless.classes, receiver.as_ref().is_some_and(ReceiveBuffer::is_congested));
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
             let (Change::Stop(priority) | Change::Go(priority)) = change;
@@ -201,13 +241,46 @@ impl<T: Copy + Default> Network<T> {
         if let Some(at) = link.schedule() {
             driver.transmit_at(at, LinkAt { place, rank: link.rank });
         }
-        let port = &mut self.lossless.as_deref_mut().expect("it was there").ports[place as usize];
+        let lossless = self.lossless.as_deref_mut().expect("it was there");
+        let port = &mut lossless.ports[place as usize];
         let frame = port.pauser.wake_at().map(|at| at.max(link.port.busy_until()));
-        if let Some(at) = port.timers.wake_at().into_iter().chain(frame).min()
+        let read = lossless.receivers[place as usize].as_ref().and_then(ReceiveBuffer::wake_at);
+        let times = [port.timers.wake_at(), frame, read, port.storm_change(now)];
+        if let Some(at) = times.into_iter().flatten().min()
             && at < port.event
         {
             port.event = at;
             driver.pause_at(at, LinkAt { place, rank: link.rank });
+        }
+    }
+
+    /// Adds the pauses of this partition to `pauses`.
+    pub(crate) fn add_pauses(&self, pauses: &mut Pauses) {
+        let Some(lossless) = self.lossless.as_deref().filter(|lossless| lossless.cyclic) else { return };
+        for (place, (link, port)) in self.links.iter().zip(&lossless.ports).enumerate() {
+            let Some(book) = &lossless.books[link.node as usize] else { continue };
+            let first = self.nodes[link.node as usize].ports.start;
+            let ingress = Ingress(place as u32 - first);
+            for (number, &class) in lossless.classes.iter().enumerate() {
+                let group = book.group(ingress, number as u8);
+                if book.is_paused(group) {
+                    let waiting = &lossless.waiting[link.node as usize];
+                    let left = book.counters(group).admitted - waiting.total(group);
+                    let wait = |egress: u32| {
+                        let egress = (first + egress) as usize;
+                        (self.links[egress].number, lossless.ports[egress].beside(class))
+                    };
+                    let waits = waiting.ports(group).map(wait).collect();
+                    pauses.groups.insert((port.sender, class), Group { left, waits });
+                }
+            }
+        }
+        for (link, port) in self.links.iter().zip(&lossless.ports) {
+            let endless = lossless.classes.iter().filter(|&&class| port.is_endless(class));
+            pauses.endless.extend(endless.map(|&class| (port.sender, class)));
+            let paused =
+                lossless.classes.iter().filter(|&&class| port.counts[usize::from(class)].since.is_some());
+            pauses.paused.extend(paused.map(|&class| (link.number, class)));
         }
     }
 
@@ -217,25 +290,33 @@ impl<T: Copy + Default> Network<T> {
         let mut rows = Vec::new();
         for (link, port) in self.links.iter().zip(&lossless.ports) {
             for (number, &class) in lossless.classes.iter().enumerate() {
-                let PriorityCounts { frames, received, paused, since } = port.counts[usize::from(class)];
-                let paused = paused + since.map_or(Duration::ZERO, |since| end - since);
+                let counts = port.counts[usize::from(class)];
+                let place = self.places.at(link.number) as u32;
                 let mut row = PauseCounts {
                     link: link.number,
                     class,
-                    frames,
-                    received,
-                    paused,
+                    frames: counts.frames,
+                    received: counts.received,
+                    paused: counts.paused + counts.since.map_or(Duration::ZERO, |since| end - since),
+                    sent: counts.sent,
+                    resumed: counts.resumed,
+                    dropped: counts.refused,
                     ..PauseCounts::default()
                 };
+                if let Some(receiver) = &lossless.receivers[place as usize] {
+                    let config = receiver.config();
+                    row.headroom = config.size.saturating_sub(config.xoff);
+                    row.max_headroom = receiver.max_backlog.saturating_sub(config.xoff);
+                }
                 if let Some(book) = &lossless.books[link.node as usize] {
                     let first = self.nodes[link.node as usize].ports.start;
-                    let place = self.places.at(link.number) as u32;
-                    let group = book.group(shallows_switch::Ingress(place - first), number as u8);
+                    let group = book.group(Ingress(place - first), number as u8);
                     let counters = book.counters(group);
                     row.sent = counters.pauses;
                     row.resumed = counters.resumes;
                     row.admitted = counters.admitted;
                     row.dropped = counters.dropped;
+                    row.expired = lossless.expired.get(&(place, class)).copied().unwrap_or_default();
                     row.max_headroom = book.cell().size() * counters.max_headroom_cells;
                     row.headroom = book.headroom_size(group);
                 }

@@ -1,18 +1,31 @@
 //! State of the lossless classes of a network: ingress books of its switches, and pauses of its ports.
 
+use std::collections::BTreeMap;
+
 use shallows_core::{Duration, Instant};
-use shallows_switch::ingress::IngressBook;
-use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser};
+use shallows_scenario::Storm;
+use shallows_switch::ingress::{GroupId, IngressBook};
+use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer};
 
 /// State of the lossless classes of a network or of one partition of it.
 #[derive(Debug)]
-pub(super) struct Lossless {
+pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
     /// Priority group of each class, indexed by class.
     pub(super) group_of_class: Box<[u8; 256]>,
     /// Ingress accounting by place of the node; hosts have none.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
+    /// Receive buffers of hosts that read at a limited rate, by port.
+    pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
+    /// Whether the routes allow a deadlock.
+    pub(super) cyclic: bool,
+    /// Waiting packets of each node by place; empty unless `cyclic`.
+    pub(super) waiting: Vec<Waiting>,
+    /// Number of links after which a packet is dropped; `None` if packets have no TTL.
+    pub(super) ttl: Option<u8>,
+    /// Number of packets dropped because their TTL was over, by place of the port at which they arrived and number of the class.
+    pub(super) expired: BTreeMap<(u32, u8), u64>,
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -29,9 +42,55 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
+    /// Whether a host has this port.
+    pub(super) is_host: bool,
+    /// PFC storm of the host that has this port.
+    pub(super) storm: Option<Storm>,
+    /// Number of the link of the sender at the other end.
+    pub(super) sender: u32,
     /// Time of the next scheduled event.
     pub(super) event: Instant,
     pub(super) counts: [PriorityCounts; PRIORITIES],
+}
+
+impl PausePort {
+    /// Returns the lossless classes that share the queue of this lossless class, including itself, as bits.
+    pub(super) fn beside(&self, class: u8) -> u8 {
+        let own = self.queues[usize::from(class)];
+        (0..PRIORITIES).filter(|&other| self.queues[other] == own).map(|other| 1 << other).sum()
+    }
+}
+
+/// Numbers of packets that wait in a switch, by priority group and egress port.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    /// Number of ports of the switch.
+    ports: u32,
+    counts: Box<[u32]>,
+}
+
+impl Waiting {
+    /// Creates the counts of a switch with this number of `ports` and of `groups` over all ports.
+    pub(super) fn new(ports: u32, groups: u32) -> Self {
+        Self { ports, counts: vec![0; (ports * groups) as usize].into() }
+    }
+
+    /// Returns the number of packets of `group` that wait at `port` of the switch.
+    pub(super) fn at(&mut self, group: GroupId, port: u32) -> &mut u32 {
+        &mut self.counts[(group.0 * self.ports + port) as usize]
+    }
+
+    /// Returns the ports at which packets of `group` wait.
+    pub(super) fn ports(&self, group: GroupId) -> impl Iterator<Item = u32> + '_ {
+        let row = &self.counts[(group.0 * self.ports) as usize..][..self.ports as usize];
+        (0..).zip(row).filter(|(_, count)| **count > 0).map(|(port, _)| port)
+    }
+
+    /// Returns the number of packets of `group` that wait.
+    pub(super) fn total(&self, group: GroupId) -> u64 {
+        let row = &self.counts[(group.0 * self.ports) as usize..][..self.ports as usize];
+        row.iter().map(|&count| u64::from(count)).sum()
+    }
 }
 
 /// Counts of one priority at a port.
@@ -40,15 +99,21 @@ pub(super) struct PriorityCounts {
     pub(super) frames: u64,
     pub(super) received: u64,
     pub(super) paused: Duration,
+    /// Number of times that a host has paused its switch, and number of times that it has resumed it.
+    pub(super) sent: u64,
+    pub(super) resumed: u64,
+    /// Number of packets for which a host's receive buffer had no room.
+    pub(super) refused: u64,
     /// Start of the current pause.
     pub(super) since: Option<Instant>,
 }
 
-impl Lossless {
-    /// Checks the ingress books. Returns the number of PFC frames in flight. If the network has several partitions, the number is modulo
-    /// 2^64.
+impl<T> Lossless<T> {
+    /// Checks the ingress books. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the network
+    /// has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
-        self.sent.wrapping_sub(self.received)
+        let held: usize = self.receivers.iter().flatten().map(ReceiveBuffer::packets).sum();
+        self.sent.wrapping_sub(self.received).wrapping_sub(held as u64)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallows_core::Instant;
-use shallows_measure::{Measured, Report};
+use shallows_measure::{Deadlock, Measured, Report};
 use shallows_scenario::Experiment;
 
 use crate::hosts::flow::Flows;
@@ -20,11 +20,13 @@ pub(crate) struct Whole {
     pub(crate) forgotten: Vec<u32>,
     /// Number of captured packets, for each capture.
     pub(crate) captured: Vec<u64>,
+    /// Deadlock that has ended the run.
+    pub(crate) deadlock: Option<Deadlock>,
 }
 
 /// Returns the report of a run, from the worlds of its partitions.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
-    let Whole { end, forgotten, captured } = whole;
+    let Whole { end, forgotten, captured, deadlock } = whole;
     let (partitions, known): (Vec<Measured>, Vec<Flows>) =
         worlds.into_iter().map(|world| world.into_measured(end)).unzip();
     let mut measured = Measured::joined(partitions);
@@ -41,5 +43,6 @@ pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -
         *traced = std::mem::take(traced).into_iter().map(|(name, flow)| (places[&name], flow)).collect();
     }
     measured.captured = captured;
+    measured.deadlock = deadlock;
     Report::new(experiment, measured)
 }

@@ -5,6 +5,7 @@ pub(crate) mod closing;
 pub(crate) mod crew;
 pub(crate) mod critical_path;
 pub(crate) mod crossing;
+pub(crate) mod deadlock;
 pub(crate) mod end;
 pub(crate) mod footprint;
 pub(crate) mod observers;

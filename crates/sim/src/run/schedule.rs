@@ -25,6 +25,17 @@ pub(crate) struct Schedule {
     finished: bool,
 }
 
+/// Decision between two windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// A window ends at this instant, its last one.
+    Window(Instant),
+    /// A search for deadlocks is due.
+    Search,
+    /// The run is over.
+    End,
+}
+
 /// Workloads that do not react to flows. Their flows are drawn in advance, window by window.
 #[derive(Debug)]
 struct Drawing {
@@ -44,7 +55,7 @@ impl World for Drawing {
 /// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Number of finite flows started by the workloads in partitions. These are the workloads that react to flows.
+    /// Number of finite flows started by the workloads in partitions, which are the workloads that react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
     /// Number of workloads in partitions that will generate further flows even without a notification.
@@ -89,28 +100,32 @@ impl Schedule {
         self.finished
     }
 
-    /// Returns the last instant of the next window, and announces the flows that arrive in it in `mail`. Returns `None` if the run is over.
-    /// `earliest` is a lower bound on the next event of all partitions. `state` is called only if its counts can end the run.
+    /// Decides on the next window, and announces the flows that arrive in it in `mail`. `earliest` is a lower bound on the next event of
+    /// all partitions, and `search` is the time of the next search for deadlocks. `state` is called only if its counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
+        search: Instant,
         state: impl FnOnce() -> RunCounts,
         mail: &Mail,
-    ) -> Option<Instant> {
+    ) -> Next {
         let arrival = self.arrivals.not_before();
         let first = earliest.min(arrival);
         if self.ends_on_completion && self.drawing.traffic.busy() == 0 && self.is_over(&state(), first) {
             self.finished = true;
-            return None;
+            return Next::End;
+        }
+        if first > search && search <= self.limit {
+            return Next::Search;
         }
         if first > self.limit {
-            return None;
+            return Next::End;
         }
         let until = step_end(first, self.division.window()).min(self.limit);
         if arrival <= until {
             self.draw(until, mail);
         }
-        Some(until)
+        Next::Window(until)
     }
 
     /// Returns whether all flows are complete, no workload has further flows, and no other traffic continues. The next event is not before

@@ -12,6 +12,7 @@ use crate::network::division::Division;
 use crate::network::site::Site;
 use crate::run::closing::{self, Whole};
 use crate::run::critical_path::CriticalPath;
+use crate::run::deadlock::{Advance, Search};
 use crate::run::end::Ending;
 use crate::run::partition::Partition;
 use crate::run::windows::Windows;
@@ -29,12 +30,14 @@ pub struct Simulation {
     /// Windows in which several partitions run; `None` for a single partition.
     windows: Option<Windows>,
     ending: Ending,
+    search: Search,
     /// Whether every flow of a single partition is complete. The run then continues step by step until it is over ([`Ending`]).
     closing: bool,
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
-    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` has this state.
+    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` holds this
+    /// state.
     finished: bool,
     done: bool,
 }
@@ -58,7 +61,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Number of events after which captured packets are written to files. Packets that are not yet written then take only some megabytes.
+/// Number of events after which captured packets are written to files. Packets that are not yet written then take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
 /// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
@@ -153,7 +156,7 @@ impl Simulation {
         execution: Execution,
         captures: Captures,
     ) -> Self {
-        let ending = Ending::new(&experiment);
+        let (ending, search) = (Ending::new(&experiment), Search::new(&experiment));
         let (partitions, windows) = divide(&experiment, division, execution, &captures);
         Self {
             experiment,
@@ -161,6 +164,7 @@ impl Simulation {
             partitions,
             windows,
             ending,
+            search,
             closing: false,
             captures,
             on_trial: false,
@@ -176,9 +180,17 @@ impl Simulation {
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
         while !self.done && self.events() < enough {
             let events = most.min(enough - self.events());
-            self.done = match &mut self.windows {
-                Some(windows) => windows.advance(&mut self.partitions, events),
+            let advance = match &mut self.windows {
+                Some(windows) => {
+                    windows.search = self.search.due;
+                    windows.advance(&mut self.partitions, events)
+                }
                 None => self.advance_whole(events),
+            };
+            self.done = match advance {
+                Advance::Budget => false,
+                Advance::Search => self.search_deadlock(),
+                Advance::End => true,
             };
             if self.on_trial && (self.done || self.events() >= TRIAL) {
                 self.judge();
@@ -188,8 +200,16 @@ impl Simulation {
         self.progress()
     }
 
-    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If not, restarts
-    /// the run with one partition per thread and repeats it up to the same number of events. Results do not depend on this decision.
+    /// Searches for a deadlock, which ends the run. Returns whether there is one.
+    fn search_deadlock(&mut self) -> bool {
+        let bound = |partition: &Partition| partition.world.not_before(&partition.queue);
+        let next = self.partitions.iter().map(bound).min().unwrap_or(Instant::MAX);
+        let worlds = self.partitions.iter().map(|partition| &partition.world);
+        self.search.run(worlds, next)
+    }
+
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
+    /// few, restarts the run with one partition per thread, up to the same number of events. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -201,6 +221,7 @@ impl Simulation {
         let (division, adapts) = (windows.division().merged(), windows.adapts_threads());
         (self.partitions, self.windows) =
             divide(&self.experiment, Some(division), self.execution, &self.captures);
+        self.search = Search::new(&self.experiment);
         if adapts {
             self.adapt_threads();
         }
@@ -218,18 +239,18 @@ impl Simulation {
         self.captures.write_before(until, taps);
     }
 
-    /// Fires about `events` events of a run with a single partition. Returns whether the run has ended.
-    fn advance_whole(&mut self, events: u64) -> bool {
+    /// Fires about `events` events of a run with a single partition. Returns the reason for which it stopped.
+    fn advance_whole(&mut self, events: u64) -> Advance {
         if self.closing {
             return self.close(events);
         }
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];
-        if !world.stop_if_complete() && world.run(queue, limit, events) {
-            return false;
+        if !world.stop_if_complete() && world.run(queue, limit.min(self.search.due), events) {
+            return Advance::Budget;
         }
         if !world.is_finished() {
-            return true;
+            return if self.search.due <= limit { Advance::Search } else { Advance::End };
         }
         // The step in which the last flow completes runs to its end, as it does in every partition of a divided network.
         world.go_on_after_completion();
@@ -238,21 +259,24 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Fires about `events` events of a run with a single partition after all its flows are complete, step by step. Returns whether the run
-    /// has ended.
-    fn close(&mut self, events: u64) -> bool {
+    /// Fires about `events` events of a run with a single partition after all its flows are complete, step by step. Returns the reason for
+    /// which it stopped.
+    fn close(&mut self, events: u64) -> Advance {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];
         let enough = world.events(queue).saturating_add(events);
         while world.events(queue) < enough {
             let next = world.next_at(queue);
             self.finished = self.ending.is_over(world.tally().under_way(), next);
+            if !self.finished && next > self.search.due && self.search.due <= limit {
+                return Advance::Search;
+            }
             if self.finished || next > limit {
-                return true;
+                return Advance::End;
             }
             world.run(queue, self.ending.step_end(next).min(limit), u64::MAX);
         }
-        false
+        Advance::Budget
     }
 
     /// Returns the progress of the run.
@@ -370,15 +394,16 @@ impl Simulation {
         assert!(self.packets() <= under_way, "no packet is kept that is not under way");
         let finished = self.windows.as_ref().map_or(self.finished, Windows::finished);
         // A run with `stop.at` lasts until that time, even if its last event is earlier.
-        let end = match self.experiment.stop.at {
-            Some(at) if !finished => at,
-            stop => {
+        let end = match (self.experiment.stop.at, &self.search.found) {
+            (_, Some(deadlock)) => deadlock.at,
+            (Some(at), None) if !finished => at,
+            (stop, None) => {
                 let after = self.ending.after(self.now());
                 stop.map_or(after, |at| at.min(after))
             }
         };
         let forgotten = self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
-        let whole = Whole { end, forgotten, captured: self.captures.packets() };
+        let whole = Whole { end, forgotten, captured: self.captures.packets(), deadlock: self.search.found };
         let worlds = self.partitions.into_iter().map(|partition| partition.world).collect();
         closing::report(self.experiment, worlds, whole)
     }

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use shallows_core::Instant;
 
 use crate::run::barrier::{Alarm, Barrier};
+use crate::run::deadlock::Advance;
 use crate::run::partition::{Mail, Partition};
-use crate::run::schedule::{RunCounts, Schedule};
+use crate::run::schedule::{Next, RunCounts, Schedule};
 
 /// Wall clock. It affects the number of threads and the end of a stretch, but never the results.
 #[expect(clippy::disallowed_types)]
@@ -17,7 +18,7 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail of two windows. In each window, one is read and the other is written. Their roles swap after each window.
+    /// Mail of two windows. In each window, partitions read from one element and write to the other. The roles swap after each window.
     mail: [Mail; 2],
     /// Last instant of the open window; `NONE` if the stretch or the run is over.
     until: AtomicU64,
@@ -26,16 +27,20 @@ pub(crate) struct Stretch {
     begun: Clock,
     /// Whether the run is over.
     is_last: AtomicBool,
+    /// Whether a search for deadlocks is due.
+    is_search_due: AtomicBool,
     barrier: Barrier,
 }
 
 /// Limits at which a stretch ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Number of events of all partitions since the run began.
+    /// Limit on the number of events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Seconds of wall time since the stretch began; `None` for no limit.
+    /// Limit on the seconds of wall time since the stretch began; `None` for no limit.
     pub(crate) seconds: Option<f64>,
+    /// Time of the next search for deadlocks.
+    pub(crate) search: Instant,
 }
 
 /// Counts of one partition after its last window.
@@ -84,6 +89,7 @@ impl Stretch {
             limits,
             begun: Clock::now(),
             is_last: AtomicBool::new(false),
+            is_search_due: AtomicBool::new(false),
             barrier,
         }
     }
@@ -98,9 +104,15 @@ impl Stretch {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Returns whether the run is over.
-    pub(crate) fn is_last(&self) -> bool {
-        self.is_last.load(Ordering::Relaxed)
+    /// Returns the reason for which the stretch has ended.
+    pub(crate) fn ended(&self) -> Advance {
+        if self.is_last.load(Ordering::Relaxed) {
+            Advance::End
+        } else if self.is_search_due.load(Ordering::Relaxed) {
+            Advance::Search
+        } else {
+            Advance::Budget
+        }
     }
 
     fn sum(&self, count: fn(&Entry) -> &AtomicU64) -> u64 {
@@ -118,14 +130,15 @@ impl Stretch {
             None
         } else {
             let next = self.next_of(schedule, read);
-            self.is_last.store(next.is_none(), Ordering::Relaxed);
-            next
+            self.is_last.store(next == Next::End, Ordering::Relaxed);
+            self.is_search_due.store(next == Next::Search, Ordering::Relaxed);
+            if let Next::Window(until) = next { Some(until) } else { None }
         };
         self.until.store(next.map_or(NONE, |until| until.0), Ordering::Relaxed);
         self.windows.fetch_add(next.is_some().into(), Ordering::Relaxed);
     }
 
-    fn next_of(&self, schedule: &mut Schedule, read: usize) -> Option<Instant> {
+    fn next_of(&self, schedule: &mut Schedule, read: usize) -> Next {
         let earliest = (0..self.board.len()).map(|partition| self.next(partition, read)).min();
         let state = || RunCounts {
             flows_started: self.sum(|entry| &entry.flows_started),
@@ -133,7 +146,8 @@ impl Stretch {
             busy: self.sum(|entry| &entry.busy),
             under_way: self.sum(|entry| &entry.under_way),
         };
-        schedule.next(earliest.expect("a network has a partition"), state, &self.mail[read])
+        let earliest = earliest.expect("a network has a partition");
+        schedule.next(earliest, self.limits.search, state, &self.mail[read])
     }
 
     /// Returns the last instant of the open window; `None` if the stretch is over.

@@ -14,6 +14,7 @@ use crate::network::division::Division;
 use crate::run::barrier::Barrier;
 use crate::run::crew::Crew;
 use crate::run::critical_path::CriticalPath;
+use crate::run::deadlock::Advance;
 use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::Schedule;
 use crate::run::stretch::{Limits, Stretch};
@@ -26,7 +27,7 @@ pub(crate) struct Windows {
     /// Schedule of the run; `None` while several threads share it.
     schedule: Option<Schedule>,
     crew: Crew,
-    /// Choice of the number of threads by the speed of the run; `None` if the number does not change.
+    /// Choice of the number of threads, based on the speed of the run; `None` if the number does not change.
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
@@ -36,19 +37,21 @@ pub(crate) struct Windows {
     pub(crate) threaded_windows: u64,
     /// Critical path, if requested. It is measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
+    /// Time of the next search for deadlocks.
+    pub(crate) search: Instant,
     /// Letterboxes, empty between two stretches. They are kept to avoid allocations.
     mail: [Mail; 2],
 }
 
-/// Number of events per window from which on several threads save more time than the barrier costs (some microseconds).
+/// Number of events per window at and above which several threads save more time than the barrier costs (a few microseconds).
 const DENSE: u64 = 100;
 
-/// Number of times that a thread spins at the barrier before it sleeps. This takes some microseconds, about as long as waking a thread.
+/// Number of times that a thread spins at the barrier before it sleeps. This takes a few microseconds, about as long as waking a thread.
 /// With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
 /// Maximum number of events in a stretch on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The number of events per
-/// window is checked between stretches. A stretch is long, because waking its threads costs as much as some hundred events.
+/// window is checked between stretches. A stretch is long, because waking its threads costs as much as several hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
@@ -72,6 +75,7 @@ impl Windows {
             density: 0,
             threaded_windows: 0,
             critical_path: None,
+            search: Instant::MAX,
             mail: [Mail::new(partitions), Mail::new(partitions)],
         }
     }
@@ -115,8 +119,8 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Runs one stretch, which ends after about `events` events or earlier. Returns whether the run has ended.
-    pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> bool {
+    /// Runs one stretch, which ends after about `events` events or earlier. Returns the reason for its end.
+    pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
         let hops = |partitions: &[Partition]| {
             partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
@@ -126,8 +130,11 @@ impl Windows {
         let threads = if dense { self.threads() } else { 1 };
         let adapting = self.thread_count.as_ref().filter(|_| dense);
         let most = if threads > 1 || adapting.is_some() { STRETCH_TOGETHER } else { STRETCH_IN_TURN };
-        let limits =
-            Limits { events: before + events.min(most), seconds: adapting.map(ThreadCount::seconds) };
+        let limits = Limits {
+            events: before + events.min(most),
+            seconds: adapting.map(ThreadCount::seconds),
+            search: self.search,
+        };
         let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
         let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail));
         let stretch = if threads > 1 {
@@ -140,9 +147,9 @@ impl Windows {
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
             count.on_measured(hops(partitions) - hops_before, stretch.seconds());
         }
-        let is_last = stretch.is_last();
+        let ended = stretch.ended();
         self.mail = stretch.deliver(partitions);
-        is_last
+        ended
     }
 
     /// Runs a stretch on `threads` threads. Each thread runs its share of the partitions.
@@ -225,7 +232,7 @@ mod tests {
         at = "1ms"
     "#;
 
-    /// Returns the two partitions of the network of `TWO_SWITCHES` for two threads, at time zero.
+    /// Divides the network of `TWO_SWITCHES` for two threads, and returns the two partitions at time zero.
     fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
         let horizon = Duration::from_micros(10);

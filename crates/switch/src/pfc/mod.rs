@@ -7,7 +7,9 @@
 mod frame;
 mod pause_timers;
 mod pauser;
+mod receive_buffer;
 
 pub use self::frame::{FRAME_SIZE, Frame, PRIORITIES, pause_time};
 pub use self::pause_timers::{Change, PauseTimers};
 pub use self::pauser::{Config as PauserConfig, Pauser};
+pub use self::receive_buffer::{ReceiveBuffer, ReceiveConfig};

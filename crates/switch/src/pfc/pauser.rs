@@ -48,14 +48,16 @@ impl Pauser {
         }
     }
 
-    /// Pauses a priority, or resumes it. The driver must then read [`Self::wake_at`].
-    pub fn set(&mut self, priority: u8, paused: bool) {
+    /// Pauses a priority, or resumes it. Returns whether this is a change. The driver must then read [`Self::wake_at`].
+    pub fn set(&mut self, priority: u8, paused: bool) -> bool {
         let priority = usize::from(priority);
-        if self.paused[priority] != paused {
+        let changes = self.paused[priority] != paused;
+        if changes {
             self.paused[priority] = paused;
             // A pause that was not sent needs no resume.
             self.is_news[priority] = !self.is_news[priority] || paused;
         }
+        changes
     }
 
     /// Returns the time at which to call [`Self::poll_frame`], to announce a change or to repeat a pause; `None` if no frame will be due.

@@ -4,11 +4,12 @@ use shallows_core::Instant;
 use shallows_measure::{Measured, Tally, Tap};
 
 use crate::hosts::flow::Flows;
+use crate::network::deadlock::Pauses;
 use crate::run::world::World;
 use crate::run::world::outside::Outside;
 use crate::traffic::Traffic;
 
-/// Counts of the records in a world, by kind of record.
+/// Number of records of each kind in a world.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
     pub(crate) flows: usize,
@@ -64,6 +65,11 @@ impl World {
             ..Measured::default()
         };
         (measured, hosts.into_flows(end))
+    }
+
+    /// Adds the pauses of this world to `pauses`.
+    pub(crate) fn add_pauses(&self, pauses: &mut Pauses) {
+        self.outside.network.add_pauses(pauses);
     }
 
     /// Returns how many records of each kind this world holds.

@@ -1,0 +1,75 @@
+//! Hosts that pause their switch: checks and thresholds of receive buffers, and PFC storms.
+
+use shallows_core::{Bytes, Instant};
+use shallows_switch::pfc::ReceiveConfig;
+
+use crate::check::Checker;
+use crate::quantity::Automatic;
+use crate::resolved::Resolved;
+use crate::spec;
+use crate::topology::Storm;
+
+/// Rejects NICs that pause their switch in a network without lossless classes.
+pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
+    for group in 0..=spec.host.group.len() {
+        let (nic, key) = spec.host.nic_of(group);
+        for (name, is_set) in [("receive", nic.receive.is_some()), ("pfc_storm", nic.pfc_storm.is_some())] {
+            checker.require(!is_set, &format!("{key}.{name}"), || {
+                "must be left out, or switch.lossless must be given, because only lossless classes have pauses".to_owned()
+            });
+        }
+    }
+}
+
+/// Returns the thresholds of a receive buffer whose key is `key`. After a pause, up to `headroom` bytes can arrive in packets of up to
+/// `packet` bytes. Problems are recorded in `checker`.
+pub(crate) fn receive(
+    wanted: &spec::Receive,
+    (headroom, packet): (Bytes, Bytes),
+    key: &str,
+    checker: &mut Checker<'_>,
+) -> Option<ReceiveConfig> {
+    let size = wanted.buffer.0;
+    let xoff = match wanted.xoff {
+        Automatic::Is(xoff) => xoff.0,
+        Automatic::Auto => {
+            let fits = checker.require(size >= headroom + packet, &format!("{key}.buffer"), || {
+                format!(
+                    "must hold one packet of {packet} and the {headroom} that can arrive after a pause: at least {}, got {size}",
+                    headroom + packet
+                )
+            });
+            fits.then(|| size.saturating_sub(headroom))?
+        }
+    };
+    let is_between = checker.require(packet <= xoff && xoff < size, &format!("{key}.xoff"), || {
+        format!("must be at least one packet of {packet} and less than the buffer of {size}, got {xoff}")
+    });
+    let xon = match wanted.xon {
+        Automatic::Is(xon) => xon.0,
+        Automatic::Auto => xoff.saturating_sub(packet),
+    };
+    let is_below = checker
+        .require(xon <= xoff, &format!("{key}.xon"), || format!("must be at most xoff, {xoff}, got {xon}"));
+    (is_between && is_below).then_some(ReceiveConfig { rate: wanted.rate.0, size, xoff, xon })
+}
+
+/// Returns the storm whose key is `key`. Problems are recorded in `checker`.
+pub(crate) fn storm(
+    wanted: &spec::PfcStorm,
+    lossless: &[u8],
+    key: &str,
+    checker: &mut Checker<'_>,
+) -> Option<Storm> {
+    let classes = wanted.classes.clone().unwrap_or_else(|| lossless.to_vec());
+    let are_lossless = !classes.is_empty() && classes.iter().all(|class| lossless.contains(class));
+    let known = checker.require(are_lossless, &format!("{key}.classes"), || {
+        format!("must be lossless classes, at least one of {lossless:?}, got {classes:?}")
+    });
+    let (start, stop) = (wanted.start.0, wanted.stop.map(|stop| stop.0));
+    let lasts = checker.require(stop.is_none_or(|stop| stop > start), &format!("{key}.stop"), || {
+        format!("must be after the start at {start}, got {}", stop.unwrap_or_default())
+    });
+    let at = |time| Instant::ZERO + time;
+    (known && lasts).then(|| Storm { start: at(start), stop: stop.map(at), classes })
+}

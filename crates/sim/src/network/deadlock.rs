@@ -1,0 +1,160 @@
+//! Deadlocks: pauses that wait for each other in a cycle, so that none of them can end.
+//!
+//! A paused sender waits for the priority group that pauses it. The group waits for the ports at which its packets are queued. If all of
+//! these ports are paused, and the groups that pause them wait in the same way, their packets cannot move. Only other groups of the same
+//! switches could end this, by freeing shared memory; the caller therefore waits until nothing has moved for some time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shallows_switch::pfc::PRIORITIES;
+
+/// Paused sender: number of its link, and class.
+pub(crate) type Sender = (u32, u8);
+
+/// Pauses at one moment, of one or several partitions.
+#[derive(Debug, Default)]
+pub(crate) struct Pauses {
+    /// Senders that are paused.
+    pub(crate) paused: BTreeSet<Sender>,
+    /// Senders that hosts have paused for ever.
+    pub(crate) endless: BTreeSet<Sender>,
+    /// Groups that pause their senders, by sender.
+    pub(crate) groups: BTreeMap<Sender, Group>,
+}
+
+/// Priority group that pauses its sender.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Number of packets that have left the group since the start.
+    pub(crate) left: u64,
+    /// Ports at which packets of the group wait: number of the link, and the classes that share the queue, as bits.
+    pub(crate) waits: Vec<(u32, u8)>,
+}
+
+impl Pauses {
+    /// Returns the cycle of senders that wait for each other, each for the next one, if there is one. Only groups that `is_still` accepts
+    /// can be part of it.
+    pub(crate) fn cycle(&self, is_still: impl Fn(Sender, &Group) -> bool) -> Option<Vec<Sender>> {
+        let mut stuck: BTreeMap<Sender, &Group> = self
+            .groups
+            .iter()
+            .filter(|&(sender, group)| self.paused.contains(sender) && is_still(*sender, group))
+            .map(|(&sender, group)| (sender, group))
+            .collect();
+        loop {
+            let movable: Vec<Sender> = stuck
+                .iter()
+                .filter(|(_, group)| {
+                    let moves = |&wait: &(u32, u8)| {
+                        next(wait, &stuck).is_none()
+                            && !in_queue(wait).any(|sender| self.endless.contains(&sender))
+                    };
+                    group.waits.is_empty() || group.waits.iter().any(moves)
+                })
+                .map(|(&sender, _)| sender)
+                .collect();
+            if movable.is_empty() {
+                break;
+            }
+            stuck.retain(|sender, _| !movable.contains(sender));
+        }
+        // A sender that waits only for hosts is in no cycle.
+        loop {
+            let waits = |group: &Group| group.waits.iter().any(|&wait| next(wait, &stuck).is_some());
+            let ends: Vec<Sender> =
+                stuck.iter().filter(|(_, group)| !waits(group)).map(|(&sender, _)| sender).collect();
+            if ends.is_empty() {
+                break;
+            }
+            stuck.retain(|sender, _| !ends.contains(sender));
+        }
+        // Every sender that is left waits for another one that is left, so a walk ends in a cycle.
+        let mut walk = vec![*stuck.keys().next()?];
+        loop {
+            let group = stuck[walk.last().expect("it has begun")];
+            let onward = group.waits.iter().filter_map(|&wait| next(wait, &stuck)).min()?;
+            if let Some(start) = walk.iter().position(|&known| known == onward) {
+                let mut cycle = walk.split_off(start);
+                let first = (0..cycle.len()).min_by_key(|&place| cycle[place]).unwrap_or_default();
+                cycle.rotate_left(first);
+                return Some(cycle);
+            }
+            walk.push(onward);
+        }
+    }
+}
+
+/// Returns the first of the `stuck` senders that stops the queue `wait`; `None` if none stops it.
+fn next(wait: (u32, u8), stuck: &BTreeMap<Sender, &Group>) -> Option<Sender> {
+    in_queue(wait).find(|sender| stuck.contains_key(sender))
+}
+
+/// Returns the senders whose pauses stop a queue.
+fn in_queue((link, classes): (u32, u8)) -> impl Iterator<Item = Sender> {
+    (0..PRIORITIES as u8).filter(move |class| classes >> class & 1 == 1).map(move |class| (link, class))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns pauses in which the sender of each link waits for the senders of the given links.
+    fn pauses(edges: &[(u32, &[u32])]) -> Pauses {
+        let group = |&(link, waits): &(u32, &[u32])| {
+            ((link, 3), Group { left: 0, waits: waits.iter().map(|&link| (link, 1 << 3)).collect() })
+        };
+        let groups: BTreeMap<Sender, Group> = edges.iter().map(group).collect();
+        Pauses { paused: groups.keys().copied().collect(), endless: BTreeSet::new(), groups }
+    }
+
+    fn links(pauses: &Pauses) -> Option<Vec<u32>> {
+        pauses.cycle(|_, _| true).map(|cycle| cycle.into_iter().map(|(link, _)| link).collect())
+    }
+
+    #[test]
+    fn a_cycle_is_found_and_begins_with_its_lowest_link() {
+        assert_eq!(links(&pauses(&[(5, &[2]), (2, &[7]), (7, &[5])])), Some(vec![2, 7, 5]));
+        // A branch that waits for the cycle is not part of it.
+        assert_eq!(links(&pauses(&[(1, &[5]), (5, &[2]), (2, &[5])])), Some(vec![2, 5]));
+        assert_eq!(links(&pauses(&[])), None);
+    }
+
+    #[test]
+    fn a_group_with_a_packet_at_a_port_that_may_send_is_no_part_of_a_deadlock() {
+        // Packets of the group that pauses link 7 also wait at link 9, which nobody pauses.
+        assert_eq!(links(&pauses(&[(5, &[2]), (2, &[7]), (7, &[5, 9])])), None);
+        // A tree of pauses whose root may send is no deadlock, nor is a group without packets.
+        assert_eq!(links(&pauses(&[(1, &[2]), (2, &[3]), (3, &[9])])), None);
+        assert_eq!(links(&pauses(&[(1, &[2]), (2, &[])])), None);
+        // The pause of link 2 has not reached its sender, or its end has not.
+        let mut early = pauses(&[(5, &[2]), (2, &[5])]);
+        early.paused.remove(&(2, 3));
+        assert_eq!(links(&early), None);
+    }
+
+    #[test]
+    fn a_queue_that_two_classes_share_is_stopped_by_each_of_them() {
+        let mut shared = pauses(&[(5, &[]), (2, &[5])]);
+        shared.groups.get_mut(&(5, 3)).expect("a group").waits.push((2, 1 << 3 | 1 << 4));
+        assert_eq!(links(&shared), Some(vec![2, 5]));
+        shared.groups.get_mut(&(5, 3)).expect("a group").waits[0].1 = 1 << 4;
+        assert_eq!(links(&shared), None);
+    }
+
+    #[test]
+    fn a_host_that_pauses_for_ever_causes_no_cycle_but_does_not_end_one() {
+        let mut tree = pauses(&[(1, &[2]), (2, &[9])]);
+        tree.endless.insert((9, 3));
+        assert_eq!(links(&tree), None);
+        let mut cycle = pauses(&[(5, &[2, 9]), (2, &[5])]);
+        assert_eq!(links(&cycle), None);
+        cycle.endless.insert((9, 3));
+        assert_eq!(links(&cycle), Some(vec![2, 5]));
+    }
+
+    #[test]
+    fn a_group_whose_packets_move_is_no_part_of_a_deadlock() {
+        let cycle = pauses(&[(5, &[2]), (2, &[5])]);
+        assert_eq!(cycle.cycle(|(link, _), _| link != 5), None);
+    }
+}

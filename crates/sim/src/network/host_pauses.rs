@@ -1,0 +1,85 @@
+//! Hosts that pause their switch: receive buffers of slow hosts, and PFC storms. Only networks with lossless classes have them.
+
+use shallows_core::Instant;
+use shallows_core::packet::Header;
+
+use crate::network::pauses::PausePort;
+use crate::network::{Driver, LinkAt, Network};
+
+impl<T: Copy + Default> Network<T> {
+    /// Schedules the start of each PFC storm. Called once, before the first packet.
+    pub(super) fn start_storms(&mut self, driver: &mut impl Driver<T>) {
+        let Some(lossless) = self.lossless.as_deref_mut() else { return };
+        for (place, (port, link)) in lossless.ports.iter_mut().zip(&self.links).enumerate() {
+            if let Some(storm) = &port.storm {
+                port.event = storm.start;
+                driver.pause_at(storm.start, LinkAt { place: place as u32, rank: link.rank });
+            }
+        }
+    }
+
+    /// Stores a packet that arrives at a host in the host's receive buffer. Returns the packet if the host has no such buffer, so that it
+    /// reads the packet at once.
+    pub(super) fn receive_at_host(
+        &mut self,
+        wire: u32,
+        node: usize,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> Option<(Header, T)> {
+        let place = self.nodes[node].ports.start;
+        let lossless = self.lossless.as_deref_mut()?;
+        let Some(buffer) = &mut lossless.receivers[place as usize] else { return Some((header, payload)) };
+        if let Some(payload) = buffer.receive(driver.now(), header, payload) {
+            let counts = &mut lossless.ports[place as usize].counts;
+            if let Some(counts) = counts.get_mut(usize::from(header.class())) {
+                counts.refused += 1;
+            }
+            self.lose_at(wire, payload, driver);
+            return None;
+        }
+        self.pause(place, driver);
+        None
+    }
+
+    /// Removes and returns a packet that the host with this port has read by `now`. The caller must then call [`Self::pause`].
+    pub(crate) fn take_received(&mut self, place: u32, now: Instant) -> Option<(Header, T)> {
+        self.lossless.as_deref_mut()?.receivers[place as usize].as_mut()?.take(now)
+    }
+}
+
+impl PausePort {
+    /// Pauses or resumes the switch of a host whose receive buffer `is_congested` or that has a PFC storm.
+    pub(super) fn pause_switch(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
+        // The groups of a switch decide about its pauses.
+        let own = if self.is_host { classes } else { &[] };
+        for &class in own {
+            let pauses = is_congested || self.storms(now, class);
+            if self.pauser.set(class, pauses) {
+                let counts = &mut self.counts[usize::from(class)];
+                *if pauses { &mut counts.sent } else { &mut counts.resumed } += 1;
+            }
+        }
+    }
+
+    /// Returns whether the host has a PFC storm in this class at the time `now`.
+    fn storms(&self, now: Instant, class: u8) -> bool {
+        self.storm.as_ref().is_some_and(|storm| {
+            storm.start <= now && storm.stop.is_none_or(|stop| now < stop) && storm.classes.contains(&class)
+        })
+    }
+
+    /// Returns the time after `now` at which the next PFC storm of the host begins or ends; `None` without one.
+    pub(super) fn storm_change(&self, now: Instant) -> Option<Instant> {
+        let storm = self.storm.as_ref()?;
+        [Some(storm.start), storm.stop].into_iter().flatten().find(|&at| at > now)
+    }
+
+    /// Returns whether the host has begun a PFC storm in this class that never ends.
+    pub(super) fn is_endless(&self, class: u8) -> bool {
+        self.storm.as_ref().is_some_and(|storm| storm.stop.is_none())
+            && self.counts[usize::from(class)].sent > self.counts[usize::from(class)].resumed
+            && self.storms(Instant::MAX, class)
+    }
+}

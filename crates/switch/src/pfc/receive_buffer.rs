@@ -1,0 +1,152 @@
+//! The receive buffer of a NIC, from which a slow host reads.
+
+use std::collections::VecDeque;
+
+use shallows_core::packet::Header;
+use shallows_core::{Bytes, Instant, Rate};
+
+/// Configuration of a receive buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveConfig {
+    /// Rate at which the host reads packets.
+    pub rate: Rate,
+    /// Size of the buffer.
+    pub size: Bytes,
+    /// The NIC pauses its switch when the buffer holds more than this.
+    pub xoff: Bytes,
+    /// The NIC resumes its switch when the buffer holds at most this.
+    pub xon: Bytes,
+}
+
+/// Receive buffer: packets that the host has not read yet, in order. The host reads one packet at a time; a packet frees its memory when
+/// it has been read completely.
+#[derive(Clone, Debug)]
+pub struct ReceiveBuffer<T> {
+    config: ReceiveConfig,
+    /// Packets with the times at which they have been read.
+    packets: VecDeque<(Instant, Header, T)>,
+    backlog: Bytes,
+    is_congested: bool,
+    /// Largest backlog since the start.
+    pub max_backlog: Bytes,
+    /// Number of times that the buffer became congested, and number of times that it ended to be.
+    pub pauses: [u64; 2],
+}
+
+impl<T> ReceiveBuffer<T> {
+    /// Creates an empty buffer.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the thresholds are not in order, or if the rate is zero.
+    pub fn new(config: ReceiveConfig) -> Self {
+        assert!(config.xon <= config.xoff && config.xoff < config.size && config.rate.0 > 0, "{config:?}");
+        Self {
+            config,
+            packets: VecDeque::new(),
+            backlog: Bytes(0),
+            is_congested: false,
+            max_backlog: Bytes(0),
+            pauses: [0; 2],
+        }
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> &ReceiveConfig {
+        &self.config
+    }
+
+    /// Returns whether the switch must be paused.
+    pub fn is_congested(&self) -> bool {
+        self.is_congested
+    }
+
+    /// Returns the number of packets in the buffer.
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Stores a packet that arrives at `now`. Returns the payload if the buffer has no room, so that the packet is dropped.
+    pub fn receive(&mut self, now: Instant, header: Header, payload: T) -> Option<T> {
+        let backlog = self.backlog + header.size();
+        if backlog > self.config.size {
+            return Some(payload);
+        }
+        let begun = self.packets.back().map_or(now, |&(read, ..)| read.max(now));
+        let read = begun + self.config.rate.transmission_time(header.size());
+        self.packets.push_back((read, header, payload));
+        self.backlog = backlog;
+        self.max_backlog = self.max_backlog.max(backlog);
+        if backlog > self.config.xoff && !self.is_congested {
+            self.is_congested = true;
+            self.pauses[0] += 1;
+        }
+        None
+    }
+
+    /// Returns the time at which the host has read the next packet; `None` without packets.
+    pub fn wake_at(&self) -> Option<Instant> {
+        self.packets.front().map(|&(read, ..)| read)
+    }
+
+    /// Removes and returns the next packet if the host has read it by `now`.
+    pub fn take(&mut self, now: Instant) -> Option<(Header, T)> {
+        let (_, header, payload) = self.packets.pop_front_if(|(read, ..)| *read <= now)?;
+        self.backlog = self.backlog.saturating_sub(header.size());
+        if self.backlog <= self.config.xon && self.is_congested {
+            self.is_congested = false;
+            self.pauses[1] += 1;
+        }
+        Some((header, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer() -> ReceiveBuffer<u32> {
+        // A packet of 1,000 bytes takes 1 us at 8 Gb/s.
+        let config = ReceiveConfig {
+            rate: Rate::from_gbps(8),
+            size: Bytes(4_000),
+            xoff: Bytes(2_000),
+            xon: Bytes(1_000),
+        };
+        ReceiveBuffer::new(config)
+    }
+
+    #[test]
+    fn a_host_reads_packets_in_order_at_its_rate() {
+        let (mut buffer, header) = (buffer(), Header::default().with_size(1_000));
+        assert_eq!(
+            (buffer.receive(Instant(500_000), header, 1), buffer.receive(Instant(600_000), header, 2)),
+            (None, None)
+        );
+        assert_eq!((buffer.wake_at(), buffer.take(Instant(1_499_999))), (Some(Instant(1_500_000)), None));
+        assert_eq!(buffer.take(Instant(1_500_000)), Some((header, 1)));
+        assert_eq!((buffer.wake_at(), buffer.packets()), (Some(Instant(2_500_000)), 1));
+        assert_eq!(buffer.take(Instant(2_500_000)), Some((header, 2)));
+        // After a pause of the sender, the next packet is read at once.
+        assert_eq!(
+            (buffer.receive(Instant(9_000_000), header, 3), buffer.wake_at()),
+            (None, Some(Instant(10_000_000)))
+        );
+    }
+
+    #[test]
+    fn it_is_congested_above_xoff_until_xon_and_full_at_its_size() {
+        let (mut buffer, header) = (buffer(), Header::default().with_size(1_000));
+        let congested = [false, false, true, true];
+        for (number, congested) in (0..).zip(congested) {
+            assert_eq!(buffer.receive(Instant(0), header, number), None);
+            assert_eq!(buffer.is_congested(), congested, "{number}");
+        }
+        assert_eq!(buffer.receive(Instant(0), header, 4), Some(4), "the fifth packet has no room");
+        for (second, congested) in [(1, true), (2, true), (3, false), (4, false)] {
+            buffer.take(Instant(second * 1_000_000)).expect("a packet");
+            assert_eq!(buffer.is_congested(), congested, "{second}");
+        }
+        assert_eq!((buffer.max_backlog, buffer.pauses), (Bytes(4_000), [1, 1]));
+    }
+}
