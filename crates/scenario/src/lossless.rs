@@ -9,14 +9,14 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::{generic, largest_response};
 use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::{FRAME_SIZE, pause_time};
+use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
 use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::Automatic;
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, RoutingLoop};
+use crate::spec::{self, Action, CyclicRoutes, RoutingLoop};
 use crate::topology::{Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Smallest packet of a simulation without framing: a pure acknowledgement without options.
@@ -60,6 +60,9 @@ pub(crate) fn build(
         if link.kind == PortKind::Nic {
             let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             if let Some(receive) = &nic.receive {
+                checker.require(nic.shaper.is_none(), &format!("{key}.shaper"), || {
+                    "must be left out, because a shaper delays the PFC frames of a receive buffer".to_owned()
+                });
                 // The host's packets delay its PFC frames.
                 let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
                 let headroom = computed(wanted, link, jitter, (network, packet, Cell::default()));
@@ -76,6 +79,7 @@ pub(crate) fn build(
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
+    let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
     (checker.problems.len() == before).then_some(())?;
     // The lossy group has no limit of its own, so that the egress queue decides.
     for port in &mut ports {
@@ -89,9 +93,28 @@ pub(crate) fn build(
         ports,
         quanta: wanted.quanta,
         pooled: wanted.headroom_pool.is_some(),
+        watchdog,
         cyclic,
         ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
     })
+}
+
+/// Returns the configuration of the watchdog.
+fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
+    let poll = wanted.poll.0;
+    checker.require(poll > Duration::ZERO, "switch.lossless.watchdog.poll", || {
+        format!("must be a time above zero, got {poll}")
+    });
+    for (name, time) in [("detection", wanted.detection.0), ("restoration", wanted.restoration.0)] {
+        checker.require(time >= poll, &format!("switch.lossless.watchdog.{name}"), || {
+            format!("must be at least the time between two polls, {poll}, got {time}")
+        });
+    }
+    let action = match wanted.action {
+        Action::Drop => WatchdogAction::Drop,
+        Action::Forward => WatchdogAction::Forward,
+    };
+    WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
