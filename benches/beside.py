@@ -38,7 +38,7 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def measure(case: Case, repeats: int) -> list[float]:
-    """Return for each pair of runs the wall time with `auto`, divided by the wall time on one thread."""
+    """Return the wall time with `auto` divided by the wall time on one thread, for each pair of runs."""
     ratios = []
     for _ in range(repeats):
         one, auto = (ours.run_shallows(*case, threads=threads, pin=False) for threads in (1, "auto"))

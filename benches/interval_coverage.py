@@ -1,10 +1,10 @@
-"""Measure the coverage of the intervals of `shallows compare`: the tables of evidence/interval-coverage.md.
+"""Measure how often the intervals of `shallows compare` contain the true value.
 
 Usage: python benches/interval_coverage.py [REPEATS]
 
-The data are sojourn times of M/M/1 at load 0.9. Their true mean and percentiles are known, and the data are
-correlated over hundreds of customers. The second queue of a pair serves faster, so that its true mean and
-percentiles are 2 % lower.
+Prints the tables of evidence/interval-coverage.md. The data are sojourn times of M/M/1 at load 0.9. Their
+true mean and percentiles are known, and the data are correlated over hundreds of customers. The second queue
+of a pair serves faster, so that its true mean and percentiles are 2 % lower.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAIRED = [(True, *LENGTHS[place]) for place in (1, 2, 5, 7, 8)] + [(False, *LENG
 
 
 def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats, Floats]:
-    """Return times between arrivals and service times of mean one, shape (runs, customers + `WARM_UP`)."""
+    """Return interarrival and service times, each of shape (runs, customers + `WARM_UP`)."""
     shape = runs, customers + WARM_UP
     return random.exponential(1 / LOAD, shape), random.exponential(1.0, shape)
 
@@ -64,7 +64,7 @@ def holds(interval: Interval, truth: float) -> bool:
 
 
 def resampled(values: Floats, random: np.random.Generator, confidence: float = 0.95) -> Interval:
-    """Return the bootstrap percentile interval over seeds, for comparison; it is too short for few seeds."""
+    """Return the bootstrap percentile interval over seeds, for comparison. It is too narrow for few seeds."""
     means = values[random.integers(0, values.size, (2_000, values.size))].mean(axis=1)
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(values.mean()), float(low), float(high))

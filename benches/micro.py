@@ -3,10 +3,10 @@
 
 Usage: benches/micro.py [--baseline FILE] [--json FILE] [--ports]
 
-Each operation runs N and 2 N times under `valgrind --tool=callgrind`. The difference over N is the cost of
-one operation, without start-up. Counts are repeatable for one binary, so two versions can be compared to the
-instruction. With `--ports`, one packet through each kind of port is counted and timed, and compared with a
-drop-tail port of one queue.
+Each operation runs N and 2 N times under `valgrind --tool=callgrind`. The difference divided by N is the cost
+of one operation, without start-up. Counts are repeatable for one binary, so two versions can be compared to
+the instruction. With `--ports`, one packet through each kind of port is counted and timed, and compared with
+a drop-tail port of one queue.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ TIMED = 3_000_000
 
 
 def instructions(binary: Path, operation: str, count: int) -> int:
-    """Return the number of instructions of `count` repetitions."""
+    """Return the number of instructions that `count` repetitions of an operation execute."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [
             "valgrind",
@@ -98,7 +98,7 @@ def growth(binary: Path, operation: str, count: int) -> float:
 
 
 def nanoseconds(binary: Path, operation: str) -> float:
-    """Return the time of one operation in ns: that of the fastest of three runs, without start-up."""
+    """Return the time of one operation in ns, without start-up, from the fastest of three runs."""
 
     def least(count: int) -> float:
         times = []
@@ -112,7 +112,7 @@ def nanoseconds(binary: Path, operation: str) -> float:
 
 
 def count_ports(binary: Path, count: int) -> dict[str, dict[str, float]]:
-    """Count and time one packet through each kind of port, print a table, and return it."""
+    """Count and time one packet through each kind of port; print the results as a table, and return them."""
     names = ["fifo", *(name for group in PORTS.values() for name in group)]
     found = {
         name: {"instructions": per_operation(binary, name, count), "ns": nanoseconds(binary, name)}

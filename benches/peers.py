@@ -37,7 +37,7 @@ Case = tuple[list[Run], list[Run]]
 
 
 def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Callable[[int], Run]) -> Case:
-    """Run both simulators alternately; both use the number of the repeat, from 1, as the seed."""
+    """Run both simulators in turn. The seed of both is the number of the repeat, counted from 1."""
     case: Case = ([], [])
     for seed in range(1, repeats + 1):
         case[1].append(theirs_runs(seed))
@@ -77,7 +77,7 @@ def measure_scaling(repeats: int) -> dict[str, Any]:
 
 
 def make_flow_list(count: int) -> tuple[Path, int]:
-    """Write the list of `count` flows; return the file and the sum of the flows' bytes."""
+    """Write a list of `count` flows; return its path and the total size of the flows in bytes."""
     path = FOLDER / f"flows-{count}.csv"
     rows = flows.write(path, count, LOAD, FLOWS_SEED)
     return path, sum(row.bytes for row in rows)
@@ -93,7 +93,7 @@ def compare(case: Case) -> dict[str, Any]:
 
 
 def print_case(name: str, case: Case) -> None:
-    """Print both sides of one case and their ratio."""
+    """Print the results of both simulators for one case, and the ratio of their speeds."""
     print(f"\n{name}")
     print(
         f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}"
@@ -139,7 +139,7 @@ def print_scaling(scaling: dict[str, Any]) -> None:
 
 
 def bench(repeats: int, out: Path, quick: bool) -> list[str]:
-    """Measure and print everything and write `out`; return the reasons why the comparison is invalid."""
+    """Run and print all comparisons, write the results to `out`, and return reasons for invalid results."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ours.require()
     program = ns3.compile_if_stale(FOLDER)

@@ -103,7 +103,7 @@ def grid(fabric: Fabric) -> list[Candidate]:
 
 @dataclass
 class Measured:
-    """Samples of settings in one fabric, by name and seed, in a file; only with the series that goals use."""
+    """Samples of settings in one fabric, by name and seed. A file stores the data of each sample."""
 
     fabric: Fabric
     settings: dict[str, Candidate]
@@ -128,7 +128,7 @@ class Measured:
                     self._kept[record["key"]] = record
 
     def add(self, names: Iterable[str], seeds: range) -> None:
-        """Run these settings with these seeds, unless they are stored."""
+        """Add the samples of these settings with these seeds; runs that are stored are not repeated."""
         wanted = [(name, seed, _key(self.texts[name], seed)) for seed in seeds for name in names]
         missing = [(self.texts[name], seed, key) for name, seed, key in wanted if key not in self._kept]
         needed = {goal.metric.series for goal in self.fabric.goals}
@@ -201,7 +201,7 @@ class Rival:
 
     @property
     def text(self) -> str:
-        """Improvements of all goals with their intervals, in words."""
+        """Improvement of each goal with its interval, in words."""
         said = []
         for goal, change in self.changes:
             numbers = (-change.estimate, -change.high, -change.low)
@@ -210,7 +210,7 @@ class Rival:
 
 
 def examine(number: int, flows: int, times: float, most: float, jobs: int) -> dict[str, Any]:
-    """Race one fabric, run the long sweep, and run undecided rivals further; return a row of the table."""
+    """Run the race and the long sweep in one fabric, then undecided rivals; return a row of the table."""
     fabric, folder = draw(number, flows), FOLDER / str(number)
     race = Race(fabric, candidates(fabric), folder / "race", choose_engine("local", jobs))
     run_to_end(race, 1e9, lambda *_: None)

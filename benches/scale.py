@@ -3,7 +3,7 @@
 Networks of 128 to 10,240 hosts run the same number of short flows at the same load, in turns, and the
 smallest network runs increasing numbers of flows. The median of the ratios to the first case is reported, so
 that changes of the machine's speed cancel out. Prints tables and writes `target/bench/scale.json`. Speed-ups
-by more cores are not measured; upper bounds are computed from the work of each partition in each window
+with more cores are not measured; upper bounds are computed from the work of each partition in each window
 (`crates/sim/examples/critical_path.rs`).
 """
 
@@ -70,7 +70,7 @@ def measure(cases: Mapping[str, Sets], repeats: int) -> dict[str, Any]:
 
 
 def speed_ups(sets: Sets) -> dict[str, float]:
-    """Return the upper bound on a run's speed-up, by number of cores."""
+    """Return an upper bound on the speed-up of a run, for each number of cores."""
     build = ("cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "critical_path")
     subprocess.run(build, cwd=ours.ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ours.ROOT / "target"))

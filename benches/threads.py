@@ -1,4 +1,4 @@
-"""Measure the speed-up of one run by more threads.
+"""Measure the speed-up of one run with more threads.
 
 Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios is
 reported, so that changes of the machine's speed cancel out. Results must be the same. Prints a table and

@@ -1,4 +1,4 @@
-"""Measurements of one run by any simulator, and their comparison."""
+"""Measurements of one run of a simulator, and comparison of two simulators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def median(runs: Sequence[Run], measure: Callable[[Run], float]) -> float:
 
 
 def figures(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the medians of one simulator for `peers.json`."""
+    """Return the medians of one simulator's speed, time, packet-hops and memory, for `peers.json`."""
     return {
         "hops_per_s": median(runs, lambda run: run.hops_per_s),
         "wall_s": median(runs, lambda run: run.wall_s),
@@ -65,7 +65,7 @@ def speed_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[float, flo
 
 
 def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """Return the ratio of our mean FCT to theirs by size bin, averaged over repeats with different seeds."""
+    """Return, by size bin, our mean FCT divided by that of the other simulator, each over all repeats."""
 
     def mean(runs: Sequence[Run], size: str) -> float:
         return statistics.fmean(run.mean_fct_us[size] for run in runs)
@@ -83,7 +83,7 @@ def mean_fct_by_size(flows: Iterable[tuple[int, float]]) -> dict[str, float]:
 
 
 def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run]) -> list[str]:
-    """Return the reasons why the sides cannot be compared: drops, unfinished flows, different packet-hops."""
+    """Return the reasons why two runs cannot be compared: drops, unfinished flows, different packet-hops."""
     found = []
     for side, runs in (("shallows", ours), ("ns-3", theirs)):
         drops = max(run.drops for run in runs)

@@ -22,9 +22,9 @@ TRACE_KEY = "workload.0.path"
 
 
 def require() -> None:
-    """Raise `MissingToolError` if Shallows is not built, before the other simulator runs for minutes."""
+    """Raise `MissingToolError` if Shallows is not built. Benchmarks call this before their first run."""
     if not COMMAND.exists():
-        raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing: make build")
+        raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing; run `make build`")
 
 
 def run_shallows(
@@ -62,7 +62,7 @@ def run_star(simulated_s: float) -> Run:
 
 
 def run_leaf_spine(flow_list: Path, total_bytes: int, seed: int) -> Run:
-    """Run a flow list to completion; its flows have `total_bytes` together."""
+    """Run a flow list to completion; the total size of its flows is `total_bytes`."""
     summary = run_shallows(SCENARIOS / "leaf-spine.toml", {TRACE_KEY: flow_list}, seed)
     unfinished = summary["flows"]["started"] - summary["flows"]["completed"]
     return _to_run(summary, total_bytes, unfinished)

@@ -96,7 +96,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Mark blocks of text without columns, such as messages, which wrap on the page."""
+    """Mark blocks of text without columns, such as messages, so that their lines wrap on the page."""
     return BLOCK.sub(
         lambda block: block[0] if _has_columns(block) else f'<div class="language-text wrap {block[1]}', html
     )

@@ -53,7 +53,7 @@ class _Page:
         return "\n\n".join([INTRODUCTION, *(self._section(table) for table in tables)]) + "\n"
 
     def _find(self, schema: Schema, path: str, kind: str, tables: list[Table]) -> None:
-        """Append the tables that a table's keys contain, with the tables of one key next to each other."""
+        """Append the tables that the keys of `schema` contain; tables of the same key stay together."""
         found = []
         for key, value in schema.get("properties", {}).items():
             for name in self._tables_of(value):
@@ -76,7 +76,7 @@ class _Page:
                     self._find(choice, here, label, tables)
 
     def _tables_of(self, value: Schema) -> Iterator[str]:
-        """Return the names of the definitions that a value may have, if they have keys."""
+        """Yield the names of the definitions with keys that a value refers to, directly or through others."""
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = [definition, *definition.get("oneOf", [])]
@@ -113,7 +113,7 @@ class _Page:
         return "see text" if "Default" in _description(value) else "*none*"
 
     def _type(self, value: Schema) -> str:
-        """Return the allowed values, with their unit."""
+        """Return the values that a key allows, with their unit."""
         if "$ref" in value:
             return self._named(_name(value["$ref"]))
         if "anyOf" in value:

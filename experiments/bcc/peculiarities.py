@@ -63,7 +63,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def run(job: tuple[str, float, str, int, str]) -> tuple[float, ...]:
-    """Run one variant; return small mean, small p99, large mean (all in µs), loss in percent and timeouts."""
+    """Run one variant; return small flows' mean and p99, large flows' mean (in µs), loss in %, timeouts."""
     variant, load, threshold, seed, folder = job
     overrides = {
         "workload.0.load": load,

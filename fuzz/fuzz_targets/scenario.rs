@@ -1,4 +1,5 @@
-//! No scenario makes a panic, and what is accepted can be asked everything.
+//! Checks that no scenario causes a panic, neither when it is parsed nor when the methods of the parsed experiment are
+//! called.
 //!
 //! `cargo +nightly fuzz run scenario`, begun from the scenarios of `crates/scenario/tests` and `experiments`. The same
 //! property runs in `cargo test` over damaged scenarios (`crates/scenario/tests/robust.rs`).

@@ -146,7 +146,9 @@ def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
     try:
         return contents.decode("utf-8-sig" if place == 0 else "utf-8")
     except UnicodeDecodeError as error:
-        raise ShallowsError(f"{path} must be UTF-8 text; byte {place + error.start} is not", remedy) from None
+        raise ShallowsError(
+            f"{path} must be UTF-8 text; byte {place + error.start} is invalid", remedy
+        ) from None
 
 
 def _refuse_special(path: Path, remedy: str) -> None:

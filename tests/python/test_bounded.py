@@ -94,7 +94,10 @@ def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
         file.truncate((1 << 26) + 1)
     bad.write_bytes(b"hostname \xff\n")
     refused = {path: f"must be a file, but is {kind}" for kind, path in special.items() if kind != "a folder"}
-    refused |= {long: "the file must have at most 64 MiB", bad: "bad.cfg must be UTF-8 text; byte 9 is not"}
+    refused |= {
+        long: "the file must have at most 64 MiB",
+        bad: "bad.cfg must be UTF-8 text; byte 9 is invalid",
+    }
     for path, words in refused.items():
         assert main([str(path) if word == "FILE" else word for word in command]) == 1
         said = capsys.readouterr()
@@ -155,7 +158,7 @@ def test_lines_are_read_within_their_bounds_however_a_file_comes(
         lines(b"12345678"[:7] + b"\n" + b"123456789\n")
     with pytest.raises(ShallowsError, match="must have at most 0 MiB"):
         lines(b"1234567\n" * 9)
-    with pytest.raises(ShallowsError, match="must be UTF-8 text; byte 5 is not"):
+    with pytest.raises(ShallowsError, match="must be UTF-8 text; byte 5 is invalid"):
         lines(b"abc\nd\xff\n")
     with pytest.raises(ShallowsError, match="must be a file, but is a folder"):
         list(bounded.read_blocks(tmp_path, remedy="", longest=8))

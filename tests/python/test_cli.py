@@ -136,7 +136,7 @@ def test_a_mistake_in_the_file_is_shown_with_its_line(shell: Shell, scenario: Pa
 def test_a_file_that_is_no_text_is_refused(shell: Shell, scenario: Path) -> None:
     scenario.write_bytes(b"name = \xff")
     refused = shell("run", scenario)
-    assert "must be UTF-8 text; byte 7 is not" in refused.stderr
+    assert "must be UTF-8 text; byte 7 is invalid" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

@@ -255,7 +255,7 @@ def test_the_command_compares_one_workload_and_says_which(shell: Shell, two: Pat
     [
         ("fct_us.small.mean@7", "workload 7 does not exist or sends no flows"),
         ("fct_us.small.mean@incast", "'incast' does not select flows"),
-        ("fct_us.small.mean@class9", "no workload sends in 'class9'"),
+        ("fct_us.small.mean@class9", "no workload sends flows of 'class9'"),
         ("fct_us.large.p50@1", "metric 'fct_us.large.p50@1' is missing in at least one run"),
         ("goodput_gbps@0", "metric 'goodput_gbps@0' is missing in at least one run"),
     ],

@@ -191,7 +191,7 @@ def test_a_circle_of_verdicts_removes_nobody() -> None:
             "the axes and values are: switch.markers.0.k (20KB, 60KB, 180KB, 540KB), tcp.initial",
         ),
         ({"by": "seed"}, "seeds cannot be compared"),
-        ({"by": "k", "baseline": "70KB"}, "the places are: k 20KB, k 60KB, k 180KB, k 540KB"),
+        ({"by": "k", "baseline": "70KB"}, "the values are: k 20KB, k 60KB, k 180KB, k 540KB"),
         (
             {"by": "k", "metrics": ["fct_us.tiny.mean"]},
             "metric 'fct_us.tiny.mean' is missing in at least one run",

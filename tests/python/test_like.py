@@ -34,7 +34,7 @@ def test_an_experiment_like_another_has_its_values_but_for_its_own() -> None:
     [
         # b is like another itself.
         ("c", r"like must be one of a, d, got"),
-        ("d", "causes must be used together with like"),
+        ("d", "the key causes requires the key like"),
     ],
 )
 def test_an_experiment_is_like_one_that_is_like_none(name: str, message: str) -> None:

@@ -6,6 +6,7 @@ import polars as pl
 
 import shallows as sh
 from shallows.runs import tables
+from shared import Shell
 
 EXAMPLE = Path(__file__).parents[2] / "experiments/models/lossless.toml"
 
@@ -33,3 +34,19 @@ def test_a_run_without_lossless_classes_has_no_such_table(scenario: Path, tmp_pa
     run = sh.run(scenario, out=tmp_path / "run")
     assert run.pauses is None
     assert tables.pauses(run.summary) is None
+
+
+def test_headroom_and_its_terms_are_printed_before_the_run(shell: Shell) -> None:
+    planned = shell("plan", EXAMPLE, "--set", "stop.at=10us")
+    assert planned.returncode == 0, planned.stderr
+    head, _, rest = planned.stdout.partition("\nHeadroom\n")
+    assert head.startswith("\nMarking curves\n")
+    # Random delays of hosts, as long as a packet takes, count as cable: (500 ns + 123.04 ns) * 2 at 100 Gb/s.
+    rows = {line.split("  ")[0]: line.split()[-2:] for line in rest.splitlines() if line}
+    assert rows["cable, both directions"] == ["15,576", "50,000"], rest
+    assert rows["response time of the sender"] == ["25,216", "57,920"]
+    assert rows["needed"] == rows["headroom"]
+    assert planned.stdout.endswith("\nit runs by events and not by windows, because of lossless classes\n")
+    ran = shell("run", EXAMPLE, "--set", "stop.at=10us", "--set", "switch.lossless.headroom=30KB")
+    assert "\nHeadroom\n" in ran.stdout
+    assert "can be lost; use switch.lossless.headroom" in ran.stderr + ran.stdout

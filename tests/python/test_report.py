@@ -292,7 +292,7 @@ def test_a_hundred_thousand_flows_are_a_small_page_with_few_points(hundred_thous
 def test_too_many_points_are_refused_rather_than_drawn() -> None:
     line = chart.Line("a", 0, [(float(i), 0.0) for i in range(chart.MOST_POINTS + 1)])
     made = chart.Chart("a", "A", "steps", chart.Axis("x"), chart.Axis("y"), [line])
-    with pytest.raises(AssertionError, match="20001 points"):
+    with pytest.raises(AssertionError, match="got 20001"):
         page.render("a", "b", "c", [html.Section("A", [page.chart(made)])])
 
 
@@ -580,7 +580,7 @@ def test_a_port_in_use_is_an_error_with_a_remedy(
     assert refused.returncode == 1
     assert refused.stderr == (
         f"shallows: port {port} cannot be used: Address already in use\n"
-        "  name another, or 0 for any that is free\n"
+        "  name another port, or 0 to select a free port\n"
     )
     assert main(["serve", str(tmp_path / "nowhere")]) == 1
     assert "nowhere is not a folder" in capsys.readouterr().err

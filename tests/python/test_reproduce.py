@@ -214,7 +214,7 @@ def test_a_reduced_run_checks_the_places_that_it_has() -> None:
     assert [check.verdict for check in judge(claim(points=points), SWEEP, runs, quick=True)] == ["holds"]
     with pytest.raises(ShallowsError, match=r"no run has load = 0\.8"):
         verdicts(runs, points=points)
-    with pytest.raises(ShallowsError, match="the reduced run has no point at a place of the claim"):
+    with pytest.raises(ShallowsError, match="with --quick, no run has a "):
         judge(claim(points=[(0.9, 1.0)]), SWEEP, runs, quick=True)
 
 
@@ -222,7 +222,7 @@ def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
     runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
     with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  the values of scheme are: a, b"):
         verdicts(runs, where={"scheme": "c"}, expected=1.0)
-    with pytest.raises(ShallowsError, match="`where` must select one run of each seed"):
+    with pytest.raises(ShallowsError, match="`where` must select one run per seed"):
         verdicts(runs, expected=1.0)
 
 
@@ -269,7 +269,7 @@ def paper(folder: Path, text: str) -> Paper:
         (
             'axis = "load"',
             "runs = false",
-            'kind must be "computed" exactly if its experiment has runs = false',
+            'kind must be "computed" if and only if its experiment has runs = false',
         ),
         ("[[claim]]", CLAIM + "[[claim]]", 'two claims have the id "c"'),
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
@@ -289,12 +289,12 @@ def paper(folder: Path, text: str) -> Paper:
         (
             'axis = "load"',
             'show = ["timeouts"]',
-            'experiment "x": axis is missing; show and normalised need it',
+            'experiment "x": the key `axis` is missing; `show` and `normalised` require it',
         ),
         (
             'axis = "load"',
             'normalised = { scheme = "a" }',
-            'experiment "x": axis is missing; show and normalised need it',
+            'experiment "x": the key `axis` is missing; `show` and `normalised` require it',
         ),
     ],
 )
@@ -332,7 +332,7 @@ def test_an_experiment_like_another_is_asked_its_claims(tmp_path: Path) -> None:
     [
         ('like = "x"', 'like = "y"', 'experiment "x-hosts": like must be one of x, got "y"'),
         ('like = "x"', 'like = "x-hosts"', 'like must be one of x, got "x-hosts"'),
-        ('like = "x"', "", 'experiment "x-hosts": causes must be used together with like'),
+        ('like = "x"', "", 'experiment "x-hosts": the key causes requires the key like'),
         ("causes = { c", "causes = { d", 'causes: x has no claim "d"; expected one of c'),
         ('"They burst."', "1", 'experiment "x-hosts": causes must be a table of strings'),
     ],
@@ -351,12 +351,12 @@ def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, 
             "expected = 1\nrelative = 0.1",
             'key "because" is missing; it must give the reason for the tolerance',
         ),
-        ("expected = 1\npoints = [[0.3, 1]]", "must have either expected or points"),
+        ("expected = 1\npoints = [[0.3, 1]]", 'must have either the key "expected" or the key "points"'),
         ("points = [0.3, 1]", "points must be a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),
-        ('expected = 1\nextreme = "most"', "extreme must be lowest or highest"),
+        ('expected = 1\nextreme = "most"', '"extreme" must be "lowest" or "highest"'),
         ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),
-        ("points = [[0.3, 1]]\nat = [0.3]", "points must not be combined with at or extreme"),
+        ("points = [[0.3, 1]]\nat = [0.3]", 'a claim with "points" must not have the key "at" or "extreme"'),
     ],
 )
 def test_a_value_says_what_is_expected_and_why_so_closely(tmp_path: Path, keys: str, message: str) -> None:

@@ -122,7 +122,7 @@ def test_rows_can_be_the_values_of_an_axis() -> None:
 
 
 def test_a_baseline_that_no_run_is_at_is_refused() -> None:
-    with pytest.raises(sh.ShallowsError, match="no run is at c"):
+    with pytest.raises(sh.ShallowsError, match="no run matches the baseline c"):
         figures.dots(runs_of(THREE), metrics=(LOST,), baseline={"scheme": "c"})
 
 

@@ -132,7 +132,7 @@ def test_what_cannot_be_asked_of_a_series_is_an_error() -> None:
     with pytest.raises(sh.ShallowsError, match="longer than 0 µs, got inf"):
         series.resampled(np.inf)
     with pytest.raises(
-        sh.ShallowsError, match=r"at most 10,000,000 windows; 10 µs in windows of 1e-09 µs are more"
+        sh.ShallowsError, match=r"at most 10,000,000 windows; 10 µs in windows of 1e-09 µs need more"
     ):
         series.resampled(1e-9)
 

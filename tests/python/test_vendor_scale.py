@@ -219,7 +219,7 @@ def names(count: int) -> str:
         ),
         (
             {"QUEUE": {f"Ethernet0|{number}": {} for number in range(sonic_tables.MOST_ROWS + 1)}},
-            f"must have at most {sonic_tables.MOST_ROWS:,} rows",
+            f"must have at most {sonic_tables.MOST_ROWS:,} rows together",
         ),
     ],
 )

@@ -29,7 +29,7 @@ pub trait World {
     }
 }
 
-/// Event of a simulation. It is small, because the queue copies it.
+/// Event of a simulation. Events should be small, because the queue copies them.
 pub trait Event: Copy {
     /// Returns the key that orders this event among events at the same time: the class of the event in the high bits, then the rank of its
     /// entity. Two pending events with equal time and key are identical, for example a timer that was set, moved, and set back to the same
@@ -221,8 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Runs `world` until it is finished, no event is pending, or the next event does not come before `event` at time `at` in the order of
-/// events.
+/// Runs `world` as long as the next event comes before `event` at time `at` in the order of events. Ends early if `world` is finished or no
+/// event is pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());

@@ -45,7 +45,7 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it from one ring to another.
+/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host.

@@ -38,7 +38,7 @@ impl FlowChoices {
     }
 
     /// Returns the first trace that chooses this flow, if any. Must be called once for each flow, in the order of flow numbers. A later
-    /// flow may replace this one in a random sample; [`Self::forgotten`] then contains this one.
+    /// flow may replace this one in a random sample; [`Self::forgotten`] then contains the replaced flow.
     #[inline]
     pub fn trace_of(&mut self, flow: u32, workload: u16) -> Option<u16> {
         let trace =

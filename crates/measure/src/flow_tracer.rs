@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Names of the quantities of a traced sender. `state` is 0 open, 1 recovery, 2 timeout, 3 braking.
+/// Names of the quantities of a traced sender. `state` is 0 for open, 1 for recovery, 2 for timeout and 3 for braking.
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
@@ -23,7 +23,7 @@ pub struct FlowTracer {
 #[derive(Debug)]
 struct Trace {
     every: Option<Duration>,
-    /// Flows whose senders are active; only used by traces at intervals.
+    /// Flows whose senders are active. Used only by traces with readings at fixed intervals.
     active: BTreeSet<u32>,
 }
 
@@ -56,7 +56,7 @@ impl FlowTracer {
         Self { traces: experiment.flow_traces.iter().map(trace).collect(), flows: BTreeMap::new() }
     }
 
-    /// Returns the indices of the traces at intervals.
+    /// Returns the indices of the traces with readings at fixed intervals.
     pub fn at_intervals(&self) -> impl Iterator<Item = u32> + use<> {
         let every: Vec<bool> = self.traces.iter().map(|trace| trace.every.is_some()).collect();
         (0..every.len() as u32).filter(move |&number| every[number as usize])

@@ -1,4 +1,4 @@
-//! Counts of pauses of a port at the end of a run.
+//! Counts of the pauses at a port, read at the end of a run.
 
 use shallows_core::{Bytes, Duration, Instant};
 

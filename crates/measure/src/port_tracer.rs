@@ -44,7 +44,7 @@ impl PortTracer {
         traces.flat_map(|trace| trace.links.iter().copied())
     }
 
-    /// Returns the indices of the traces at intervals.
+    /// Returns the indices of the traces with readings at fixed intervals.
     pub fn at_intervals(&self) -> impl Iterator<Item = u32> + '_ {
         let traces = self.traces.iter().enumerate();
         traces.filter(|(_, trace)| trace.every.is_some()).map(|(number, _)| number as u32)

@@ -106,6 +106,11 @@ impl PyExperiment {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
+    /// Returns the headroom of lossless classes at each kind of switch port with its terms, as a JSON list; empty without such classes.
+    fn headrooms(&self) -> PyResult<String> {
+        guard(|| json!(self.0.headrooms()).to_string())
+    }
+
     /// Returns notes on the values that were computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()

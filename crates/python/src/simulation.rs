@@ -11,12 +11,12 @@ use shallows_sim::{Need, Progress, Simulation};
 use crate::defect::guard;
 use crate::report::PyReport;
 
-/// Run of one experiment. `None` after it has finished or failed, and while another thread uses it.
+/// Run of one experiment. Contains `None` after the run has finished or failed, and while another thread uses it.
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Number of events between two readings of the clock. They take some milliseconds to simulate. With several threads, each step is longer,
-/// because a step wakes the threads.
+/// Number of events between two readings of the clock. They take some milliseconds to simulate. With several threads, a step has more
+/// events, because waking the threads takes time in each step.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
 

@@ -119,7 +119,7 @@ fn between(sides: &[Side<'_>], framing: Bytes) -> Vec<Agreement> {
     pairs.map(|(from, to)| agree(from, to, framing)).collect()
 }
 
-/// Runs `check` on the connections of group number `group`. Problems are reported at keys of the group's own `tcp` table.
+/// Runs `check` on the connections between hosts of group number `group`. Problems are reported at keys of the group's own `tcp` table.
 fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Checker<'_>)) {
     match group.checked_sub(1) {
         None => check(checker),

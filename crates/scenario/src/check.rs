@@ -1,4 +1,4 @@
-//! Collects the problems of a scenario, so that one run reports all of them.
+//! Collects the problems of a scenario, so that all of them are reported together.
 
 use serde::Serialize;
 

@@ -291,7 +291,7 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
             }
             match place {
                 Value::Table(table) => insert(table, path, value),
-                _ => Err(format!("{name} must be a table to have keys, got {place}")),
+                _ => Err(format!("cannot set a key in {name}: {name} must be a table, got {place}")),
             }
         }
         Some((Step::Index(index), rest)) => match place {

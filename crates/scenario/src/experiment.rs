@@ -1,6 +1,6 @@
 //! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
-//! The simulator and the testbed read these types; only [`crate::parse()`] creates them. They contain no decisions.
+//! The simulator and the testbed read these types; only [`crate::parse()`] creates them.
 
 use std::ops::Deref;
 
@@ -91,7 +91,8 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Connection kind of each workload that sends flows: the first index of `agreements`. Kind 0 has the hosts' own settings.
+    /// For each workload that sends flows, the kind of its connections: the first index into `agreements`. Kind 0 has the hosts' own
+    /// settings.
     pub(crate) kinds: Vec<u16>,
 }
 
@@ -313,9 +314,9 @@ pub enum Connections {
 pub struct WarmUp {
     /// Number of bytes.
     pub bytes: Bytes,
-    /// Earliest time of the data. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which the data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub from: Instant,
-    /// Latest time of the data.
+    /// Latest time at which the data is sent.
     pub to: Instant,
 }
 
@@ -393,17 +394,17 @@ pub struct Probe {
 /// Rule for the times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
-    /// Equal intervals.
+    /// Equal intervals between datagrams.
     Constant {
         /// Rate, in bits per second on the wire.
         rate: Rate,
     },
-    /// Exponential intervals.
+    /// Exponentially distributed intervals between datagrams.
     Poisson {
         /// Average rate, in bits per second on the wire.
         rate: Rate,
     },
-    /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
+    /// Bursts: datagrams at equal intervals for the time `on`, then a pause of `off`, repeatedly.
     OnOff {
         /// Rate during a burst, in bits per second on the wire.
         rate: Rate,

@@ -106,7 +106,7 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// Returns the groups with all settings filled in. A group inherits each `tcp` and `nic` setting that it omits from `tables`, the tables of
+/// Returns the groups with all settings filled in. A `tcp` or `nic` setting that a group omits is inherited from `tables`, the tables of
 /// the scenario.
 pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
     let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);

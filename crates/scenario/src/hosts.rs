@@ -43,7 +43,7 @@ pub(crate) struct RackSet(HostSet);
 
 /// All hosts or all racks of a network, from which a set is chosen.
 struct Whole<'a, Name> {
-    /// Noun for one of them in messages: `host` or `rack`.
+    /// Noun that messages use: `host` or `rack`.
     noun: &'static str,
     count: u32,
     /// Function that returns the name of the host or rack with a given number.
@@ -278,7 +278,7 @@ impl<'de> Deserialize<'de> for HostSet {
     }
 }
 
-/// Entry of a list.
+/// Entry of a list of hosts: a number or a text.
 struct Member(Part);
 
 impl<'de> Deserialize<'de> for Member {

@@ -15,6 +15,7 @@ mod error;
 mod experiment;
 mod flow_traces;
 mod groups;
+mod headroom;
 mod hosts;
 mod lossless;
 mod marking;
@@ -46,6 +47,7 @@ pub use experiment::{
     Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
 pub use groups::HostGroup;
+pub use headroom::PortHeadroom;
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
@@ -55,7 +57,7 @@ pub use spec::workload::WhenBusy;
 pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
 pub use topology::{
-    Epoch, FIRST_PORT, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
+    Epoch, FIRST_PORT, Headroom, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
     SERVICE_PORT, Storm,
 };
 pub use workload::{

@@ -7,20 +7,18 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration};
 use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
-use shallows_switch::headroom::{generic, largest_response};
-use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConfig};
+use shallows_switch::headroom::largest_response;
+use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
 use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
+use crate::headroom::{by_sonic, jitter};
 use crate::memory::full_packet;
 use crate::nic_pauses;
-use crate::quantity::Automatic;
+use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
 use crate::spec::{self, Action, CyclicRoutes, RoutingLoop};
-use crate::topology::{Link, Lossless, LosslessPort, Network, PortKind};
-
-/// Smallest packet of a simulation without framing: a pure acknowledgement without options.
-const SMALLEST: u64 = 40;
+use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, which a header can count.
 const LONGEST_TTL: u8 = 16;
@@ -41,6 +39,17 @@ pub(crate) fn build(
     checker.require(sound, "switch.lossless.classes", || {
         format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
     });
+    checker.require(
+        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
+        "switch.lossless.sonic",
+        || {
+            format!(
+                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+                 \"{}\"",
+                wanted.headroom
+            )
+        },
+    );
     check_ports(network, checker);
     let limit = limit(wanted, checker);
     let packet = full_packet(spec);
@@ -58,20 +67,12 @@ pub(crate) fn build(
         let jitter = jitter(spec, network, link, packet);
         let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
         if link.kind == PortKind::Nic {
-            let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
-            if let Some(receive) = &nic.receive {
-                checker.require(nic.shaper.is_none(), &format!("{key}.shaper"), || {
-                    "must be left out, because a shaper delays the PFC frames of a receive buffer".to_owned()
-                });
-                // The host's packets delay its PFC frames.
-                let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
-                let headroom = computed(wanted, link, jitter, (network, packet, Cell::default()));
-                let key = format!("{key}.receive");
-                port.receive = Some(nic_pauses::receive(receive, (headroom, packet), &key, checker)?);
-            }
-            if let Some(storm) = &nic.pfc_storm {
-                port.storm = Some(nic_pauses::storm(storm, &classes, &format!("{key}.pfc_storm"), checker)?);
-            }
+            // The host's packets delay its PFC frames.
+            let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
+            let headroom = Headroom::of(wanted, link, jitter, (network, packet, Cell::default()));
+            let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
+            let needed = (Bytes(headroom.needed_bytes), packet);
+            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes, checker)?;
         }
         ports.push(port);
     }
@@ -153,15 +154,6 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
 }
 
-/// Returns the largest random delay of packets that arrive at the port of `link`.
-fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Duration {
-    if link.to.0 >= network.hosts {
-        return Duration::ZERO;
-    }
-    let group = network.groups.of(HostId(link.to.0)).checked_sub(1).map(|index| &spec.host.group[index]);
-    group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
-}
-
 /// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.
 fn port(
     wanted: &spec::Lossless,
@@ -192,12 +184,20 @@ fn port(
         )
     });
     if link.kind == PortKind::Nic {
-        return Some(LosslessPort { groups: Vec::new(), response, receive: None, storm: None });
+        return Some(LosslessPort { response, ..LosslessPort::default() });
     }
-    let headroom = match wanted.headroom {
-        Automatic::Is(size) => size.0,
-        Automatic::Auto => computed(wanted, link, jitter, (network, packet, cell)),
-    };
+    let mut terms = Headroom::of(wanted, link, jitter, (network, packet, cell));
+    let mut sonic = None;
+    match wanted.headroom {
+        HeadroomSize::Auto => {}
+        HeadroomSize::Is(size) => terms.headroom_bytes = size.0,
+        HeadroomSize::SonicSpectrum => {
+            let found = by_sonic(wanted, &network.links[link.reverse as usize], cell, checker)?;
+            terms.headroom_bytes = found.xoff.0;
+            sonic = Some(found);
+        }
+    }
+    let headroom = Bytes(terms.headroom_bytes);
     checker.require(headroom >= cell.size(), "switch.lossless.headroom", || {
         format!("must be \"auto\" or at least {}, because a lossless class without headroom loses packets, got {headroom}", cell.size())
     });
@@ -213,44 +213,7 @@ fn port(
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
     let groups = classes.iter().map(group).chain([lossy]).collect();
-    Some(LosslessPort { groups, response, receive: None, storm: None })
-}
-
-/// Returns the headroom for packets that arrive at the port of `link` after it has sent a pause. It is the generic formula plus one packet
-/// that no longer fits below the limit, times the largest ratio of the memory that a packet occupies in cells to its size.
-fn computed(
-    wanted: &spec::Lossless,
-    link: &Link,
-    jitter: Duration,
-    (network, packet, cell): (&Network, Bytes, Cell),
-) -> Bytes {
-    let peer = &network.links[link.reverse as usize];
-    // The sender of the data responds at its own port.
-    let response = match wanted.response {
-        Automatic::Is(time) => bytes_in(peer, time.0),
-        Automatic::Auto => largest_response(peer.rate).unwrap_or_default(),
-    };
-    let terms = generic::Headroom::of(&generic::Link {
-        rate: peer.rate,
-        reverse_rate: link.rate,
-        propagation: peer.delay + jitter,
-        packet,
-        response,
-    });
-    let arriving = terms.total() + packet + Bytes(1);
-    let smallest = Bytes(SMALLEST) + network.framing;
-    let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
-    let worst = if cell.size() == Bytes(1) {
-        1.0
-    } else {
-        occupied(smallest).max(occupied(smallest.max(cell.size() + Bytes(1))))
-    };
-    cell.occupied(Bytes((arriving.0 as f64 * worst).ceil() as u64))
-}
-
-/// Returns the bytes that a link carries in this time, rounded up.
-fn bytes_in(link: &Link, time: Duration) -> Bytes {
-    Bytes((u128::from(time.0) * u128::from(link.rate.0)).div_ceil(8_000_000_000_000) as u64)
+    Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 
 /// Divides the memory of a switch. Returns `None` if it is too small.
@@ -284,7 +247,7 @@ fn book(
     });
     fits.then(|| ingress::Config {
         cell,
-        compares: Compares::With,
+        compares: wanted.compares,
         pools: vec![PoolConfig { size: cell.whole(memory.saturating_sub(taken)), headroom: pool }],
     })
 }

@@ -19,7 +19,7 @@ pub struct MarkingCurve {
     pub port: PortKind,
     /// Name of one of the ports.
     pub example: String,
-    /// Number of these ports.
+    /// Number of ports that have this curve.
     pub ports: usize,
     /// Rate of the links that leave the ports, in bit/s.
     pub rate_bps: u64,
@@ -106,13 +106,13 @@ impl Experiment {
     }
 }
 
-/// Ports with the same kind, rate, configuration and pool.
+/// Ports of one kind with equal rates, configurations, reserved bytes and pools.
 struct AlikePorts<'a> {
     link: &'a Link,
     buffer: &'a Config,
     config: &'a port::Config,
     ports: usize,
-    /// Number of ports in the pool of each of these ports, counting the port itself.
+    /// Number of ports that share a pool with one of these ports, including that port.
     pool_ports: usize,
 }
 
@@ -171,8 +171,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports for which limits are computed. If the marker compares the backlog of the pool, they include the
-    /// number of all its ports, because that case decides whether the marker can mark.
+    /// Returns the numbers of busy ports for which limits are computed. If the marker measures the backlog of the pool, they include the
+    /// number of all ports of the pool, because that case decides whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);

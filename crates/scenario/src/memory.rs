@@ -296,7 +296,7 @@ impl fmt::Display for Packet {
     }
 }
 
-/// Checks the cell size of a switch memory and its reserved bytes. Returns the cell, or `None` if there are no cells.
+/// Checks the cell size and the reserved bytes of a switch memory. Returns the cell, or `None` if there are no cells.
 fn check_cell(buffer: &Buffer, checker: &mut Checker<'_>) -> Option<Cell> {
     let cell = cell(buffer)?;
     let (stated, reserved_rule) = match buffer {

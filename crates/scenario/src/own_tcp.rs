@@ -20,7 +20,7 @@ const MOST_AGREEMENTS: usize = 1 << 14;
 /// `tcp` table of a workload with inherited settings filled in. Several workloads can share it.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
-    /// Index in the scenario of the first workload with this table.
+    /// Index of the first workload in the scenario that has this table.
     pub(crate) workload: usize,
     /// Settings at the hosts of each group, by group number. Group 0 consists of the hosts in no other group.
     pub(crate) of_groups: Vec<Tcp>,
@@ -31,7 +31,7 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the index in `all`.
+    /// Number of the table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the table's index in `all`.
     pub(crate) of_workloads: Vec<u16>,
 }
 
@@ -88,8 +88,8 @@ fn place(workload: usize) -> [Step; 3] {
     [Step::Key("workload".to_owned()), Step::Index(workload), Step::Key("tcp".to_owned())]
 }
 
-/// Rejects settings of a workload (`own`) that differ from the hosts' settings (`of_host`) although a host has only one value for all of
-/// its connections. `group` is the group of the hosts.
+/// Checks the settings that must be the same for all connections of a host: rejects a value of a workload (`own`) that differs from the
+/// value of its hosts (`of_host`). `group` is the group of these hosts.
 pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {

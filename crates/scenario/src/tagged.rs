@@ -205,8 +205,8 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// Mechanisms, in lower case, that other simulators model and Shallows does not. An error for one of them states this and suggests no other
-/// name.
+/// Names, in lower case, of mechanisms that other simulators model and Shallows does not. An error for one of them states this and suggests
+/// no other name.
 const NOT_MODELLED: [&str; 36] = [
     "aqua",
     "bbr",

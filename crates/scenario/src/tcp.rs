@@ -377,7 +377,7 @@ fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &m
     if checker.blames_other(low.0, high.0) {
         checker.refuse(
             high.0,
-            format!("must be at least {1} = {2}, the default, got {0}", high.1, name(low.0), low.1),
+            format!("must be at least {1} = {2} (the default), got {0}", high.1, name(low.0), low.1),
         );
     } else {
         checker.refuse(low.0, format!("must be at most {1} = {2}, got {0}", low.1, name(high.0), high.1));

@@ -23,7 +23,7 @@ pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Che
 }
 
 impl Experiment {
-    /// Returns the index in the scenario of each workload that sends flows. Results identify workloads by this index.
+    /// Returns, for each workload that sends flows, its index in the scenario. Results identify workloads by this index.
     pub fn workload_places(&self) -> Vec<usize> {
         let workloads = self.resolved.workload.iter().enumerate();
         workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()
@@ -83,7 +83,7 @@ impl Generator {
         }
     }
 
-    /// Returns the times of all flows of a list that do not wait for other flows.
+    /// Returns the start times of the listed flows that do not wait for other flows.
     fn listed(&self) -> Vec<Instant> {
         match self {
             Self::Schedule(workload) => workload.times(),

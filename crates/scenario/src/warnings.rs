@@ -35,6 +35,7 @@ impl Experiment {
             warnings.extend(self.unheard_marks());
             warnings.extend(self.unheard_incasts());
         }
+        warnings.extend(self.small_headroom());
         warnings.extend(self.short_quanta());
         warnings.extend(self.idle_shaper());
         warnings.extend(self.late_acknowledgements());
@@ -48,7 +49,7 @@ impl Experiment {
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a marking threshold so low that one packet, or two waiting packets, exceed it.
+    /// Warns about a marking threshold so low that a full packet is marked even if no other packet waits, or only one.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
@@ -74,7 +75,7 @@ impl Experiment {
         ))
     }
 
-    /// Returns the size in `unit` of a full packet at the port of `link`.
+    /// Returns the size of a full packet at the port of `link`, counted in `unit`.
     fn one_packet(&self, link: &Link, unit: aqm::Unit) -> u64 {
         let packet = self.network.mtu + self.network.framing;
         match unit {

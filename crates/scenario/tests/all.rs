@@ -10,6 +10,7 @@ mod errors;
 mod fat_tree;
 mod graph;
 mod groups;
+mod headroom;
 mod own_tcp;
 mod parse;
 mod ports;

@@ -270,7 +270,7 @@ fn a_link_that_is_offered_too_much_is_named_with_the_numbers() {
     let sets = [("workload.0.counted", "payload"), ("workload.0.load", "0.998")];
     assert_eq!(
         message(BCC_F2, &sets),
-        "--set workload.0.load=0.998: workload[0].load: with a load of 0.998, the link switch0->host0 must carry \
+        "--set workload.0.load=0.998: workload[0].load: with a load of 0.998, the link switch0->host0 would carry \
          1.0025 times its rate of 100Gbps, headers included; use a lower load, or set overload = true"
     );
     let overload = [("workload.0.load", "1.2"), ("workload.0.overload", "true")];
@@ -293,9 +293,9 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     };
     let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
     let error = flood(&constant("0", "40Gbps")).unwrap_err();
-    let expected = "workload[0].pattern.rate: with a rate of 40Gbps and the traffic of earlier workloads, the link \
-                    host0->switch0 must carry 4.0000 times its rate of 10Gbps; use a lower rate, or set overload = \
-                    true";
+    let expected = "workload[0].pattern.rate: the link host0->switch0 would carry 4.0000 times its rate of 10Gbps, \
+                    earlier workloads included; this workload has a rate of 40Gbps: use a lower rate, or set \
+                    overload = true";
     assert!(error.contains(expected), "{error}");
     assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
     assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
@@ -307,10 +307,8 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     // Three sources of 4 Gb/s into one receiver, in one workload or in two.
     let error = flood(&constant("0..3", "4Gbps")).unwrap_err();
     assert!(
-        error.contains(
-            "from each of 3 sources and the traffic of earlier workloads, the link switch0->host3 \
-                            must carry 1.2000 times"
-        ),
+        error.contains("the link switch0->host3 would carry 1.2000 times its rate")
+            && error.contains("a rate of 4Gbps from each of 3 sources: use"),
         "{error}"
     );
     let error = flood(&(constant("0..2", "4Gbps") + &constant("2", "4Gbps"))).unwrap_err();
@@ -410,9 +408,9 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
              ecmp, lossless, overrides",
         ),
         ("workload.3.load", "1", "workload[3] does not exist; workload has 1 entries"),
-        ("topology.rate.x", "1", "rate must be a table to have keys, got \"100Gbps\""),
+        ("topology.rate.x", "1", "cannot set a key in rate: rate must be a table, got \"100Gbps\""),
         ("a..b", "1", "the key must have the form section.key or section[0].key"),
-        ("seed.x", "1", "seed must be a table to have keys, got 1"),
+        ("seed.x", "1", "cannot set a key in seed: seed must be a table, got 1"),
         (
             "topology.*.rate",
             "1",
@@ -466,11 +464,11 @@ fn a_link_override_changes_something_once() {
 fn a_bound_that_contradicts_a_default_is_shown_where_it_was_given() {
     // A segment is 1,500 bytes minus 40 of headers and 12 of timestamps; the initial window is ten segments (RFC 6928).
     for (key, value, expected) in [
-        ("tcp.rto.max", "1us", "tcp.rto.max: must be at least min = 1s, the default, got 1us"),
+        ("tcp.rto.max", "1us", "tcp.rto.max: must be at least min = 1s (the default), got 1us"),
         (
             "tcp.max_window",
             "5",
-            "tcp.max_window: must be at least initial_window = 14.48KB, the default, got 7.24KB",
+            "tcp.max_window: must be at least initial_window = 14.48KB (the default), got 7.24KB",
         ),
         (
             "topology.framing",

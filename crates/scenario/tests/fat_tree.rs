@@ -147,7 +147,7 @@ fn trees_that_cannot_be_are_refused() {
     let found = refused(&[("topology.oversubscription", "1.25")]);
     assert_eq!(
         found,
-        "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number above 0, got \
+        "the number of hosts on each edge switch, oversubscription times k/2, must be a whole number above 0, got \
          1.25 times 2"
     );
     assert!(refused(&[("topology.oversubscription", "-1.0")]).ends_with("got -1 times 2"));

@@ -109,7 +109,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.port",
         "{ kind = 'hcf', limit = '1p' }",
-        "switch.port.limit: must leave each of the two queues at least one packet of 1.538KB, got 1p divided equally",
+        "switch.port.limit: must leave room for one packet of 1.538KB in each of the two queues, got a limit of 1p, divided equally",
     ),
     ("switch.port", "{ kind = 'hashed-drr', buckets = 0 }", "switch.port.buckets: must be at least 1, got 0"),
     (

@@ -76,7 +76,7 @@ fn event_queue(count: u64) -> u64 {
     world.sum
 }
 
-/// Sends packets through a port with a Dynamic Threshold buffer, with four packets waiting.
+/// Sends packets through a port with a Dynamic Threshold buffer, while four packets wait in it.
 fn port(count: u64, markers: &[Config]) -> u64 {
     let config = buffer::Config {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
@@ -108,7 +108,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     sum
 }
 
-/// Runs a sender, its receiver and a wire without loss: segments sent, received, acknowledged.
+/// Runs a sender and its receiver over a wire without loss: segments are sent, received and acknowledged.
 fn sender(count: u64) -> u64 {
     let dctcp = shallows_transport::congestion::Config::Dctcp(Default::default());
     let config = shallows_transport::Config::new(Bytes(1_448), dctcp);

@@ -142,8 +142,8 @@ fn marker(name: &str) -> Option<aqm::Config> {
     })
 }
 
-/// Sends `count` packets through the port `name`, with four packets waiting. Flows and classes take turns. Returns `None` if there is no
-/// such port.
+/// Sends `count` packets through the port `name`, while four packets wait in it. Flows and classes take turns. Returns `None` if there is
+/// no such port.
 fn run(name: &str, count: u64) -> Option<u64> {
     let (config, policy) = setup(name)?;
     let memory = buffer::Config {

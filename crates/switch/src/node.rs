@@ -34,8 +34,8 @@ pub trait Effects<T> {
 }
 
 impl<L> Node<'_, L> {
-    /// Handles an arriving packet that must leave by `port`. The payloads of all dropped packets, whether this one or waiting ones, are
-    /// added to `dropped`.
+    /// Handles an arriving packet that must leave through `port`. The payloads of all dropped packets, whether this one or waiting ones,
+    /// are added to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,
@@ -93,7 +93,7 @@ impl<L> Node<'_, L> {
     }
 }
 
-/// Passes the packets that a port drops to the effects.
+/// Passes to the effects the packets that a port drops.
 struct Dropped<'a, E> {
     port: u32,
     effects: &'a mut E,

@@ -36,7 +36,7 @@ pub struct Port<T> {
     queues: Queues<T>,
 }
 
-/// Queues of a port. Most ports have one queue and no shaper; a variant of their own saves them the cost of a discipline.
+/// Queues of a port. Most ports have one queue and no shaper; a separate variant saves them the cost of a discipline.
 #[derive(Clone, Debug)]
 enum Queues<T> {
     One(Ring<Item<T>>),
@@ -153,7 +153,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Stops `queue` from sending until [`Self::resume`]. The transmission of a packet on the wire is completed.
+    /// Stops `queue` from sending until [`Self::resume`]. The transmission of a packet that is already on the wire is not interrupted.
     ///
     /// # Panics
     ///
@@ -196,7 +196,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Returns the earliest time at which the port can send again: the packet on the wire has left, and the shaper admits the next
+    /// Returns the earliest time at which the port can send again: the packet on the wire has left by then, and the shaper admits the next
     /// packet.
     pub fn busy_until(&self) -> Instant {
         self.edge.busy_until

@@ -1,4 +1,4 @@
-//! Choice of a next hop among those of equal cost.
+//! Choice among next hops of equal cost.
 
 mod hash;
 mod ns2;

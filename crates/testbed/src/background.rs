@@ -46,7 +46,7 @@ impl Background {
         }
     }
 
-    /// Returns the time of each source's first packet, by number.
+    /// Returns the time of each source's first packet, in the order of the sources' numbers.
     pub fn starts(&mut self) -> Vec<Instant> {
         let probes = self.probes.iter().map(|probe| probe.start);
         self.datagrams.starts().chain(probes).collect()
@@ -84,13 +84,13 @@ impl Background {
         Some((answer, contents(number, true)))
     }
 
-    /// Returns the number of wire bytes of arrived datagrams, and all echo requests.
+    /// Returns the total size on the wire of the datagrams that arrived, and a record of each echo request.
     pub fn measured(self) -> (Bytes, Vec<Echo>) {
         (self.datagrams.received_bytes, self.echoes)
     }
 }
 
-/// Returns the payload of a packet with these contents for captures; `None` for a datagram.
+/// Returns the payload that captures record for a packet with these contents; `None` for a datagram.
 pub fn body(contents: &[u8]) -> Option<Body> {
     let &[a, b, c, d, reply] = contents else { return None };
     let sequence = u64::from(u32::from_be_bytes([a, b, c, d]));

@@ -22,7 +22,7 @@ use crate::sys::poll;
 #[derive(Debug)]
 pub struct Switch<'a> {
     packets: Packets,
-    /// Numbers of the interfaces, by host.
+    /// Number of the switch's interface to each host.
     interfaces: &'a [u32],
     /// Mask of the processor reserved for the switch, if the machine has several processors.
     processor: Option<u32>,
@@ -71,11 +71,11 @@ impl Gone {
 }
 
 impl<'a> Switch<'a> {
-    /// Opens the switch of these hosts. This thread must be in the switch's network.
+    /// Opens the switch that connects these hosts. This thread must be in the switch's network.
     ///
     /// # Errors
     ///
-    /// If the process lacks the right, or the kernel lacks memory.
+    /// If the process lacks the necessary rights, or the kernel lacks memory.
     pub fn open(hosts: &'a HostNamespaces, plan: &LinuxPlan) -> io::Result<Self> {
         Ok(Self {
             packets: Packets::open(plan.mtu.0 as usize)?,
@@ -121,7 +121,7 @@ impl<'a> Switch<'a> {
 /// Runs `work` in this thread and `carry` in another thread; sets the flag that `carry` gets when `work` ends. If one of them panics, the
 /// other is notified and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
-    /// Guard that sets a flag when dropped, also by a panic.
+    /// Guard that sets a flag when it is dropped, even during a panic.
     struct Ending<'a>(&'a AtomicBool);
 
     impl Drop for Ending<'_> {
@@ -159,7 +159,7 @@ struct Carrier<'a> {
 
 /// Longest wait for frames before the thread checks whether the run has ended.
 const IDLE: Duration = Duration::from_millis(2);
-/// Time before a due frame that is spent spinning instead of sleeping, since a wake-up takes time.
+/// Time before a frame is due in which the thread spins instead of sleeping, because a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);
 /// Number of frames taken between two readings of the clock.
 const TAKEN: usize = 64;
@@ -187,8 +187,8 @@ impl Carrier<'_> {
         self.health.overruns += self.packets.overruns();
     }
 
-    /// Takes frames from the ring. Returns the time up to which all frames have been taken. If the ring may have more frames, this
-    /// is the last taken frame's time, because frames are in order of time; otherwise it is the current time.
+    /// Takes frames from the ring. Returns the time up to which all frames have been taken. If the ring may have more frames, this is the
+    /// time of the last frame taken, because frames are in order of time; otherwise it is the current time.
     fn take(&mut self, now: Instant) -> Instant {
         let offset = clock::offset();
         let mut last = Instant::ZERO;

@@ -58,7 +58,7 @@ struct FabricState {
     network: Network<Slot>,
     hosts: u32,
     framing: u16,
-    /// Names of links, by number.
+    /// Name of each link, indexed by the link's number.
     names: Vec<String>,
     contents: Contents,
     background: Background,
@@ -190,7 +190,8 @@ impl Fabric {
         Self { queue, state }
     }
 
-    /// Adds a frame that a host sent at the time `at`. Returns false for a frame that is not between hosts of the network; it is discarded.
+    /// Adds a frame that a host sent at the time `at`. Returns false for a frame that is not between hosts of the network; such a frame is
+    /// discarded.
     ///
     /// If `at` is before the current time of the fabric, or before the time of a previous frame, the later time replaces it.
     pub fn enter(&mut self, at: Instant, frame: &[u8]) -> bool {

@@ -17,7 +17,7 @@ pub struct Health {
     pub writing: Lateness,
     /// Frames that the switch lost because its ring was full.
     pub overruns: u64,
-    /// Frames that an interface between switch and hosts, or the kernel of a host, dropped.
+    /// Number of frames dropped by an interface between the switch and the hosts, or by the kernel of a host.
     pub refused: u64,
     /// Changes of the hosts' networks since they were set up: interfaces, addresses, routes, queueing disciplines.
     pub changed: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Health {
     pub steal: f64,
 }
 
-/// Histogram of delays, by microseconds up to a tenth of a second.
+/// Histogram of delays, with one bin per microsecond up to a tenth of a second.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: Vec<u32>,
@@ -90,8 +90,8 @@ pub struct Bounds {
     /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
     /// us.
     pub p99: Duration,
-    /// Bound on every single lateness: half of the minimum retransmission timeout. Above it, a timer may expire although the packet is only
-    /// late.
+    /// Bound on the lateness of each frame: half of the minimum retransmission timeout. Above it, a timer may expire although the packet is
+    /// only late.
     pub worst: Duration,
 }
 

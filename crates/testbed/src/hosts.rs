@@ -25,7 +25,7 @@ pub struct HostNamespaces {
     /// Kernel threads that take packets at hosts. This field precedes `networks`, so that it is dropped first: the threads end with the
     /// networks.
     pub hurried: Vec<Hurried>,
-    /// Watchers of changes since the set-up, by host; the last one watches the network of the switch.
+    /// Watcher of changes since the set-up, for each host. The last one watches the network of the switch.
     changes: Vec<Changes>,
     /// Network namespace of the switch, with one interface for each host.
     pub switch: Namespace,
@@ -206,7 +206,7 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     }
 }
 
-/// Waits until the other end has closed, and closes this one.
+/// Waits until the other end has closed the connection, and then closes this end.
 fn hear_the_end(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -252,8 +252,8 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
     Ok(network)
 }
 
-/// Keeps the processing of packets that arrive at this thread's host away from the switch's processor. With `in_thread`, kernel threads
-/// process these packets; the threads are returned. Without the necessary rights, the switch's processor does all the work.
+/// Moves the processing of packets that arrive at this thread's host to processors other than the switch's. With `in_thread`, kernel
+/// threads process these packets; the threads are returned. Without the necessary rights, the switch's processor does all the work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
     let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
     if !in_thread {
@@ -265,8 +265,8 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
     })
 }
 
-/// Returns the command for a queue in the host that sends at the rate of the host's link. A socket counts its data in this queue and holds
-/// back more data (TCP Small Queues); it cannot count data that waits at the switch.
+/// Returns the command that sets up a queue in the host; the queue sends at the rate of the host's link. A socket counts its data in this
+/// queue and holds back more data (TCP Small Queues); it cannot count data that waits at the switch.
 fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;

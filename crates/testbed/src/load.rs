@@ -1,6 +1,6 @@
 //! Programs on the hosts: they send the flows of a scenario over real sockets, and record when each flow is complete.
 //!
-//! One thread plays all programs. A socket belongs to the network in which it was created, so the thread enters a host's network only to
+//! One thread acts for all programs. A socket belongs to the network in which it was created, so the thread enters a host's network only to
 //! create sockets.
 
 use std::collections::BTreeMap;
@@ -39,11 +39,11 @@ pub struct Load<'a> {
     connections: Vec<Connection>,
     /// Number of connections that are not yet established at the sender's end.
     opening: usize,
-    /// Connections that the receiver has not accepted yet, by host and port number of the sender, then of the receiver.
+    /// Connections that the receiver has not accepted yet, indexed by host and port number of the sender, then of the receiver.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
-    /// Persistent connections, by workload, sender and receiver.
+    /// Persistent connections, indexed by workload, sender and receiver.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
-    /// Connections that were opened in advance for announced flows, by ticket.
+    /// Connections that were opened in advance for announced flows, indexed by the flow's ticket.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
     /// Selection of traced flows. The next three fields are the records of their senders, the times of the next readings, and the
@@ -162,7 +162,8 @@ impl<'a> Load<'a> {
         self.completed
     }
 
-    /// Waits for events, but at most for `most` of the machine's time and only until a flow is due; then handles the events and due flows.
+    /// Waits until an event occurs or a flow is due, but for at most `most` of the machine's time. Then handles the events and the due
+    /// flows.
     ///
     /// # Errors
     ///
@@ -213,13 +214,13 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Takes the recorded values of the traced flows.
+    /// Removes and returns the recorded values of the traced flows.
     pub fn take_traces(&mut self) -> FlowTracer {
         self.tracer.forget(self.choices.forgotten());
         std::mem::take(&mut self.tracer)
     }
 
-    /// Returns the results of queries, by workload.
+    /// Returns the results of queries for each workload.
     pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
         self.traffic.queries()
     }

@@ -22,7 +22,8 @@ mod kernel;
 pub struct LinuxPlan {
     /// Name of the congestion control in the kernel.
     pub congestion: String,
-    /// Configuration for the testbed's own congestion control, in the layout of the structure `told` in its source. Empty if it has none.
+    /// Configuration for the testbed's own congestion control, in the layout of the structure `told` in its source. Empty if the source has
+    /// no such structure.
     pub told: Vec<u32>,
     /// Files below `/proc/sys/net/ipv4` and their contents, in each host.
     pub settings: Vec<(&'static str, String)>,
@@ -32,7 +33,8 @@ pub struct LinuxPlan {
     pub mtu: Bytes,
     /// Whether data waits for the link in a queue of its host, so that TCP Small Queues hold back further data.
     pub held_back: bool,
-    /// Whether windows have a bound. In that case, every two hosts must first have had a connection (`HostNamespaces::acquaint`).
+    /// Whether congestion windows have a bound. In that case, every two hosts must first have had a connection
+    /// (`HostNamespaces::acquaint`).
     pub bounded: bool,
     /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
@@ -60,7 +62,7 @@ impl LinuxPlan {
     ///
     /// # Errors
     ///
-    /// Every key that cannot be carried out.
+    /// Every key that Linux cannot carry out.
     pub fn of(
         experiment: &Experiment,
         available: &[&str],
@@ -280,7 +282,7 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
     }
 }
 
-/// Returns whole milliseconds, rounded up, so that no timer is shorter than in the scenario.
+/// Returns a duration in whole milliseconds, rounded up so that no timer is shorter than in the scenario.
 fn millis(span: Duration) -> u64 {
     span.0.div_ceil(Duration::from_millis(1).0)
 }
@@ -346,7 +348,7 @@ fn route(experiment: &Experiment, dilation: Dilation) -> String {
     route
 }
 
-/// Returns whether windows have a bound that they could reach.
+/// Returns whether congestion windows have a bound that they could reach (below 256 MiB).
 fn is_bounded(experiment: &Experiment) -> bool {
     experiment.tcp().max_window.0 < 1 << 28
 }

@@ -21,7 +21,7 @@ use crate::sys::shell::{self, Page};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Scenario of network and transport; its workloads are not played.
+    /// Scenario that defines the network and the transport; its workloads are not run.
     pub scenario: Scenario,
     /// Command with its arguments; a shell if empty.
     pub command: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Request {
     pub captures: Option<PathBuf>,
 }
 
-/// Runs a network as long as a command runs; `page` is a file in memory that shows its state.
+/// Runs a network for as long as a command runs; `page` is a file in memory that shows its state.
 ///
 /// # Errors
 ///

@@ -100,7 +100,7 @@ impl Announcer {
         self.ask_again(workload, now);
     }
 
-    /// Returns the results of queries, by workload.
+    /// Returns the results of queries for each workload.
     pub fn queries(&self) -> Vec<Vec<QueryRecord>> {
         self.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
     }
@@ -109,7 +109,8 @@ impl Announcer {
         self.refill(usize::from(workload), now, now);
     }
 
-    /// Polls a workload at time `at`, which may be before `now`, if it has no announced flows; then announces its flows that are due soon.
+    /// If a workload has no announced flows, polls it at time `at`, which may be before `now`. Then announces the workload's flows that are
+    /// due soon.
     fn refill(&mut self, index: usize, at: Instant, now: Instant) {
         if self.sources[index].ahead.is_empty() {
             self.ask(index, at);

@@ -1,8 +1,8 @@
 //! Finds circular dependencies between the files of a crate. Files in a circle can only be read, tested and moved together.
 //!
 //! A file depends on another if its code, without tests, names an item of the other by a path: `use crate::buffer::Limit`, `super::Item`,
-//! or `child::Config` in the parent. A path counts for the last module that it names, even if that module only re-exports the item. `mod
-//! child;` alone is no dependency.
+//! or `child::Config` in the parent. A path is a dependency on the last module that it names, even if that module only re-exports the item.
+//! `mod child;` alone is no dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// Returns the text of each file of this crate, by its path from the root of the crate.
+/// Returns a map from each file's path, relative to the root of the crate `name`, to the file's text.
 fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     let folder = root().join("crates").join(name).join("src");
     let sources = files(&folder, &["rs"]);
@@ -39,8 +39,8 @@ fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     sources.iter().map(|path| (short(path), read(path))).collect()
 }
 
-/// Returns a message for each group of files with a circular dependency. `texts` maps the path of a file from the root of the crate to its
-/// text.
+/// Returns a message for each group of files with a circular dependency. `texts` maps each file's path, relative to the root of the crate,
+/// to the file's text.
 fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let code: BTreeMap<Module, String> =
         texts.iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();

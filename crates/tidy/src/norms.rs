@@ -109,7 +109,7 @@ fn ratio(tests: usize, files: &[usize]) -> f64 {
     tests as f64 / files.iter().sum::<usize>().max(1) as f64
 }
 
-/// Returns the quantile `part` of the values (0.5 is the median), by the nearest rank.
+/// Returns the quantile `part` of the values (0.5 is the median), with the nearest-rank method.
 fn quantile(values: &[usize], part: f64) -> usize {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,5 @@
-//! Finds unused declarations and files. The compiler does not report unused items that are `pub`, and the Python interpreter reports none.
+//! Finds unused declarations and files. The compiler does not report unused items that are `pub`, and the Python interpreter reports no
+//! unused items.
 //!
 //! Names are compared as text. A name with several declarations counts as used if it occurs more often than it is declared, so the search
 //! misses some unused items.
@@ -12,7 +13,7 @@ use crate::{files, read, root, short};
 const CALLED_BY_OTHERS: [&str; 5] =
     ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
-/// Returns the Rust declarations that only their own tests name.
+/// Returns the Rust declarations whose names occur only in the declaration itself and in its own tests.
 ///
 /// # Panics
 ///
@@ -52,7 +53,7 @@ pub fn files_of_rust() -> Vec<String> {
     sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Returns the functions and classes of the Python package that neither code nor documentation names.
+/// Returns the functions and classes of the Python package whose names occur neither in other code nor in the documentation.
 ///
 /// # Panics
 ///
@@ -100,7 +101,7 @@ pub fn modules_of_python() -> Vec<String> {
     modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Returns the files with pictures and tables that neither documentation nor code names.
+/// Returns the pictures and tables whose file names occur neither in the documentation nor in the code.
 pub fn data() -> Vec<String> {
     let pages: String = files(&root(), &["md", "py", "yml", "html"]).iter().map(|path| read(path)).collect();
     let code: String = files(&root().join("crates"), &["rs"]).iter().map(|path| read(path)).collect();
@@ -122,7 +123,7 @@ pub fn data() -> Vec<String> {
 #[derive(Default)]
 struct Uses {
     found: BTreeMap<String, usize>,
-    /// For each name, the number of its declarations, and the places of those that must be used.
+    /// For each name, the number of its declarations, and the places of the declarations that must be used.
     declared: BTreeMap<String, (usize, Vec<String>)>,
 }
 

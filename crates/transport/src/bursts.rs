@@ -17,8 +17,8 @@ use crate::pacing_rate::PacingRate;
 pub struct Tso {
     /// Largest burst, in bytes of data: `gso_max_size`, 65,536 in Linux.
     pub largest: Bytes,
-    /// Whether the size of a burst is the data that the pacing rate sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
-    /// burst has the largest size.
+    /// Whether the size of a burst is the data that is sent at the pacing rate in 2⁻¹⁰ s (Linux since 3.12). Otherwise every burst has the
+    /// largest size.
     pub autosized: bool,
 }
 

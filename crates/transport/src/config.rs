@@ -52,7 +52,7 @@ pub struct Config {
     pub app_limited: AppLimited,
     /// cwnd after NewReno has repaired all losses; ignored by other methods.
     pub full_ack: FullAck,
-    /// Number of duplicate acknowledgements, or of segments above a hole, that mean a loss (RFC 6675 DupThresh).
+    /// Number of duplicate acknowledgements, or of segments above a hole, that indicate a loss (RFC 6675 DupThresh).
     pub duplicate_threshold: u32,
     /// Whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042, RFC 6675 §5
     /// step 3).
@@ -177,7 +177,7 @@ pub enum FullAck {
     Ssthresh,
 }
 
-/// cwnd after an RTO without transmissions (RFC 5681 §4.1).
+/// Effect on cwnd when a connection has sent nothing for at least one RTO (RFC 5681 §4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestartAfterIdle {

@@ -1,14 +1,14 @@
-//! The pacing rate that Linux computes for a connection. The host derives limits of queues, sizes of bursts and gaps from it.
+//! The pacing rate that Linux computes for a connection. The host derives queue limits, burst sizes and gaps from it.
 
 use shallows_core::{Bytes, Duration, Rate};
 
-/// `sk_pacing_shift`: a burst is the data that the rate sends in 2⁻¹⁰ s, about a millisecond.
+/// `sk_pacing_shift`: a burst is the data that is sent at the pacing rate in 2⁻¹⁰ s, about a millisecond.
 const PACING_SHIFT: u32 = 10;
 
 /// Rate of a connection, as bytes per time.
 #[derive(Clone, Copy, Debug)]
 pub struct PacingRate {
-    /// Hundredths of bytes sent in `time`.
+    /// Amount of data sent in `time`, in hundredths of a byte.
     hundredths: u128,
     time: Duration,
 }
@@ -39,13 +39,13 @@ impl PacingRate {
         Self { hundredths: u128::from(rate.0) * 100, time: Duration::from_secs(8) }
     }
 
-    /// Returns whether `bytes` exceed the amount that the rate sends in 2⁻¹⁰ s.
+    /// Returns whether `bytes` exceed the amount that is sent at this rate in 2⁻¹⁰ s.
     #[inline]
     pub(crate) fn is_exceeded(self, bytes: Bytes) -> bool {
         (u128::from(bytes.0) * u128::from(self.time.0) * 100) << PACING_SHIFT > self.hundredths * SECOND
     }
 
-    /// Returns the bytes that the rate sends in 2⁻¹⁰ s.
+    /// Returns the number of bytes that are sent at this rate in 2⁻¹⁰ s.
     pub(crate) fn at_once(self) -> Bytes {
         let bytes = self.hundredths * SECOND / ((u128::from(self.time.0.max(1)) * 100) << PACING_SHIFT);
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))

@@ -32,7 +32,7 @@ impl Marks {
     }
 }
 
-/// Acknowledgements to send for one arrival: none, one or two, in this order.
+/// Acknowledgements to send for one arrival, in order: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
     first: Option<AckSegment>,
@@ -68,7 +68,7 @@ pub struct Receiver {
     echo: u8,
     /// Flags that may be echoed, as negotiated by both sides.
     echoes: u8,
-    /// Whether ECE stays set until CWR.
+    /// Whether ECE, once set, stays set until a segment with CWR arrives (classic ECN).
     latches: bool,
 }
 
@@ -312,7 +312,8 @@ mod tests {
         (config, receiver)
     }
 
-    /// Delivers `segments` merged segments from `first` on, marked if `ce`. Returns each acknowledgement and its ECE.
+    /// Delivers `segments` merged segments, of which the first has the number `first`; all are marked if `ce`. Returns each acknowledgement
+    /// and its ECE.
     fn merged(
         (config, receiver): &mut (Config, Receiver),
         first: u64,

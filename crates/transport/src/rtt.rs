@@ -74,7 +74,7 @@ impl RttEstimator {
         self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
     }
 
-    /// Returns the timeout from the samples, without bounds and back-off.
+    /// Returns the timeout that follows from the RTT samples, before bounds and back-off apply.
     pub(crate) fn unbounded(&self, config: &RtoConfig) -> Duration {
         self.srtt().map_or(config.initial, |srtt| srtt + config.granularity.max(self.rttvar * 4))
     }

@@ -256,7 +256,7 @@ impl Sender {
         }
     }
 
-    /// Handles the deadline. Does nothing if the deadline has been moved.
+    /// Handles an expired deadline. Does nothing if the deadline has been moved.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
         if self.congestion.deadline().is_some_and(|deadline| deadline <= now) {
             self.congestion.on_timer(&mut self.window, now);

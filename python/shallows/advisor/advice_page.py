@@ -134,7 +134,7 @@ def _limits_note(found: Answer) -> list[Block]:
 
 
 def _configuration(found: Answer) -> list[Block]:
-    """Return the change, its rollback, and settings that the format lacks."""
+    """Return the change, its rollback, and the settings that the format cannot express or rounds."""
     made = found.configured
     if made is None:
         return []

@@ -196,7 +196,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name the smallest change of each kind for which another setting is better."""
+    """Name, for each kind of change, the smallest change that makes another setting better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change whose interval has the lowest upper limit, and this interval."""
+    """Return the change whose interval has the lowest upper limit, as text with this interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

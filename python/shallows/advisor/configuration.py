@@ -25,7 +25,7 @@ PS_PER_SECOND = 10**12
 
 @dataclass(frozen=True)
 class Scope:
-    """Ports and queue that a line concerns; an empty field is unknown, so the line may concern any."""
+    """Ports and queue that a line concerns. If a field is empty, the line may concern any port or queue."""
 
     port: str = ""
     profile: str = ""
@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Threshold:
-    """An amount of backlog in its written unit."""
+    """An amount of backlog, in the unit in which it was written."""
 
     amount: Fraction
     unit: Unit = "bytes"
@@ -274,7 +274,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Maps:
-    """Maps from a packet to its queue and priority group, as pairs ordered by their first number."""
+    """Maps that determine a packet's queue and priority group; each consists of pairs in ascending order."""
 
     dscp_to_class: tuple[tuple[int, int], ...] = ()
     class_to_queue: tuple[tuple[int, int], ...] = ()
@@ -315,7 +315,7 @@ class PortProfile:
 
 @dataclass(frozen=True)
 class Setting:
-    """Any other understood setting: PFC's watchdog, a host's RTO, `allow non-ect`."""
+    """An understood setting without a field in `Switch`: PFC's watchdog, a host's RTO, `allow non-ect`."""
 
     name: str
     """Name in this model: `pfc-watchdog.action`, `not-ect.allowed`, `host.rto_min`, …"""

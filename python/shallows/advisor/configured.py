@@ -140,7 +140,7 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """Return the profile `there`, renamed, and with this curve for each colour that it marks.
+    """Return a renamed copy of the profile `there`, with this curve for each colour that it marks.
 
     A profile that already has the name and the curve is returned unchanged.
     """
@@ -207,7 +207,7 @@ def _shown(format_: str, after: Switch) -> Switch | None:
 
 
 def _others(shown: Switch | None, fabric: Fabric) -> str:
-    """Describe the treatment of packets that are not ECN-capable; empty if they are dropped, not marked."""
+    """Describe the treatment of packets that are not ECN-capable; empty if dropped instead of marked."""
     if shown is None:
         return ""
     found = [_there(shown, each.queue) for each in fabric.classes]

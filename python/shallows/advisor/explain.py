@@ -87,7 +87,7 @@ def _names(classes: Sequence[Class]) -> str:
 
 
 def numbers(classes: Sequence[Class]) -> str:
-    """Return the numbers of queues as ranges, as table cells show them.
+    """Return the numbers of queues as ranges, for use in a table.
 
     >>> from shallows.advisor.configuration import Queue
     >>> numbers([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 2, 5)])
@@ -207,7 +207,7 @@ def span(ends: Sequence[str]) -> str:
 
 
 def percent_of(curve: Curve) -> str:
-    """Return a curve's probability at its maximum in percent."""
+    """Return the probability at a curve's maximum, in percent."""
     if curve.probability is None:
         return "not known"
     return percent(float(curve.probability))
@@ -231,7 +231,7 @@ def _served(scheduler: Scheduler | None) -> str:
 
 
 def limits(resolved: Resolved) -> Table:
-    """Tabulate the limit of a queue, and the backlog that pauses its senders, by number of busy queues."""
+    """Tabulate, for each number of busy queues, a queue's limit and the backlog that pauses its senders."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):
@@ -449,7 +449,7 @@ def _most(probability: str) -> str:
 
 
 def _to(text: str) -> str:
-    """Replace the dash of a range by "to", as sentences write it."""
+    """Replace the dash of a range by "to", for use in a sentence."""
     return text.replace(" – ", " to ")
 
 

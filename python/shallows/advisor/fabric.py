@@ -108,7 +108,7 @@ class Fabric:
 
     @property
     def need(self) -> float:
-        """Return the largest λ (needed K over bandwidth-delay product) of the fabric's transports."""
+        """Return the largest λ of the fabric's transports: the needed K over the bandwidth-delay product."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property
@@ -139,7 +139,7 @@ class Fabric:
         table = Table(file, document, KEYS)
         notes: list[str] = []
         if "chip" not in document:
-            raise table.need("chip", "a name that `shallows chips` lists, or a table that describes one")
+            raise table.need("chip", "a name that `shallows chips` lists, or a table that describes a chip")
         links = links_of(Table(f"{file}: links", document.get("links", {}), LINKS))
         silicon = silicon_of(document["chip"], file, links.rate)
         of_buffer = buffer_table(file, document.get("buffer", {}))
@@ -164,7 +164,7 @@ class Fabric:
         fewest = max(16, incast.senders + 1 if incast else 0)
         hosts = simulated.whole("hosts", 4, MOST_HOSTS, min(fewest, MOST_HOSTS))
         if incast and incast.senders >= hosts:
-            raise traffic.wrong("incast", f"an incast of fewer senders than the {hosts} simulated hosts")
+            raise traffic.wrong("incast", f"a table with fewer senders than the {hosts} simulated hosts")
         flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
         marks = _marks(of_buffer, silicon)
         return cls(
@@ -259,7 +259,7 @@ def pool_of(table: Table, default: float | None = None) -> float:
     Raises
     ------
     ShallowsError
-        If the size is missing without a default, or exceeds any memory.
+        If the size is missing and has no default, or is not from 10 KB to 1 TB.
     """
     pool = table.quantity("pool", "bytes", default)
     if not LEAST_POOL <= pool <= MOST_POOL:

@@ -1,4 +1,4 @@
-"""Findings about inconsistent fields: modes of pools, maps of PFC, and its watchdog."""
+"""Findings about inconsistent fields: modes of pools, maps for PFC, and the PFC watchdog."""
 
 from collections.abc import Iterator
 
@@ -65,7 +65,7 @@ def groups(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _elsewhere(profile: PortProfile) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield traffic classes in a wrong group: class, queue, group, priority, and the group to use instead."""
+    """Yield traffic classes in a wrong priority group: class, queue, group, priority, and the right group."""
     to_queue, to_group = dict(profile.maps.class_to_queue), dict(profile.maps.class_to_group)
     for priority in profile.pfc:
         queue = dict(profile.maps.pfc_to_queue).get(priority, priority)

@@ -207,12 +207,13 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:
             raise ShallowsError(
-                f"goal: {goal.text!r} must be at least half of the round-trip time, "
-                f"{value_text(goal.metric, rtt * 1e6 / 2)}, the least time of a flow",
+                f"goal: the bound of {goal.text!r} must be at least half of the round-trip time, "
+                f"{value_text(goal.metric, rtt * 1e6 / 2)}, because no flow completes sooner",
                 "raise the bound, or check links.rtt",
             )
         if goal.load is not None and goal.load > max(loads) + 1e-9:
             raise ShallowsError(
-                f"goal: the load of {goal.text!r} must be at most the highest load, {percent(max(loads))}",
+                f"goal: the load of {goal.text!r} must be at most "
+                f"{percent(max(loads))}, the highest value of traffic.load",
                 "raise traffic.load, or lower the goal's load",
             )

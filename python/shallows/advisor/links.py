@@ -35,7 +35,7 @@ class Links:
 
     @property
     def host_delay(self) -> float:
-        """Return the one-way delay in a host: a quarter of the round-trip time that is not spent on links."""
+        """Return the one-way delay in a host: a quarter of the round-trip time without that of the links."""
         return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 
@@ -92,5 +92,9 @@ def times_of(table: Table) -> tuple[float, float] | None:
     if not 1e-7 <= rtt <= 10:
         raise table.wrong("rtt", "a round-trip time from 100ns to 10s")
     if rtt < 2 * hops * delay * (1 - 1e-9):
-        raise table.wrong("rtt", f"at least the delay of {2 * hops} links of {delay * 1e6:g} us")
+        raise table.wrong(
+            "rtt",
+            f"at least {2 * hops * delay * 1e6:g} us: a round trip crosses {2 * hops} links with a delay "
+            f"of {delay * 1e6:g} us each",
+        )
     return delay, rtt

@@ -82,7 +82,7 @@ def applied(span: int, probability: Fraction) -> Fraction | None:
 
 
 def fits(threshold: int, weight: int) -> bool:
-    """Return whether the kernel accepts a threshold: bit length plus weight is below 32 (`red_check_params`).
+    """Return whether the kernel accepts a threshold (`red_check_params`): bit length + weight is below 32.
 
     >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
     (True, False, False)

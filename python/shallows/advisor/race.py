@@ -234,7 +234,7 @@ class Race:
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
-        """Drop the candidates that another remaining candidate beats, in the fixed order."""
+        """Drop, in the fixed order, the candidates that another remaining candidate beats."""
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
@@ -251,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates, which are faster than intervals."""
+        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -279,7 +279,7 @@ class Race:
     def judge(
         self, objective: Objective, baseline: str, other: str, confidence: float = CONFIDENCE
     ) -> Judgement:
-        """Judge one candidate versus another in one objective, by their common seeds."""
+        """Judge one candidate versus another in one objective, over their common seeds."""
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
@@ -289,7 +289,7 @@ class Race:
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value in an objective, over all seeds with a measurement of it."""
+        """Return a candidate's value in an objective, over all seeds that measured it."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
@@ -364,10 +364,10 @@ def run_set(
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Decide whether a rival wins, by its changes in the goals' order; None if undecided.
+    """Decide from a rival's changes, in the order of the goals, whether it wins; None if undecided.
 
-    It wins if it is better in one goal by more than the indifference zone, and in all earlier goals not worse
-    by more than that.
+    It wins if it is better in one goal by more than the indifference zone, and not worse by more than that
+    zone in any earlier goal.
 
     >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
     >>> wide = Interval(0, -1, 1)
@@ -394,7 +394,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """Judge one candidate versus another in one metric, by the common seeds that measured it."""
+    """Judge one candidate versus another in one metric, over the common seeds that measured it."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]
@@ -402,7 +402,7 @@ def judge_pair(
 
 
 def objectives(fabric: Fabric) -> list[Objective]:
-    """Return the distinct objectives: goals at their loads, and tail, throughput and loss at the highest.
+    """Return the distinct objectives: goals at their loads; tail, throughput and loss at the highest load.
 
     Throughput is also an objective at the lowest load, where low thresholds hurt it first.
     """

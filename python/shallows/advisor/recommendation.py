@@ -212,7 +212,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the candidates whose bounds have the best state, and this state (`_state`)."""
+    """Return the candidates whose bounds are in the best state, and this state (see `_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -244,8 +244,8 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
     """Return the candidate with the best estimates among those with most seeds, and the deciding goal.
 
-    Goals with a bound decide only if every goal has one. Each goal before the last keeps all candidates
-    within the indifference zone of its best one.
+    Goals with a bound decide only if every goal has one. The goals apply in order: each except the last keeps
+    the candidates whose values lie within the indifference zone of the best value.
     """
     most = max(race.seeds(each.name) for each in left)
     left = [each for each in left if race.seeds(each.name) == most]

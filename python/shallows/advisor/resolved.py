@@ -1,4 +1,4 @@
-"""A configuration on a chip at a rate: sizes in bytes, and the limits of the buffer."""
+"""A configuration resolved for a chip and a port rate: sizes in bytes, and the limits of the buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Limit:
-    """Limit of a queue or priority group, by the number of queues or groups that are busy."""
+    """Limit of a queue or priority group, for each number of busy queues or groups."""
 
     at: tuple[tuple[int, int], ...]
     """Pairs of a number of busy queues and the limit in bytes."""
@@ -112,9 +112,9 @@ class Class:
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return the highest marking probability, that at the queue's limit, by number of busy queues.
+        """Return pairs of a number of busy queues and the marking probability at the queue's limit.
 
-        The result is empty if curve or limit is unknown.
+        No smaller backlog has a higher probability. The result is empty if curve or limit is unknown.
         """
         return _reach((self.kmin, self.kmax), self.curve, self.limit)
 
@@ -183,7 +183,7 @@ class Resolved:
 def _reach(
     ends: Sequence[int | None], curve: Curve | None, limit: Limit | None
 ) -> tuple[tuple[int, Fraction], ...]:
-    """Return the probability at the queue's limit, by number of busy queues; empty if unknown."""
+    """Return pairs of a number of busy queues and the probability at the queue's limit; empty if unknown."""
     low, high = ends
     if curve is None or limit is None or low is None or high is None:
         return ()
@@ -199,7 +199,7 @@ def _reach(
 
 
 def microseconds(count: int, rate: int) -> float:
-    """Return a port's time to send `count` bytes, in µs."""
+    """Return the time in µs that a port needs to send `count` bytes."""
     return count * 8e6 / rate
 
 

@@ -28,7 +28,7 @@ FOLDER = "sensitivity"
 
 @dataclass(frozen=True)
 class Variation:
-    """One change of the fabric, by an amount."""
+    """One change of the fabric, with its amount."""
 
     name: str
     level: str
@@ -54,7 +54,7 @@ class Effect:
 
 
 def variations(fabric: Fabric, load: float) -> list[Variation]:
-    """Return changed fabrics: more load, longer RTTs, another transport, wider incasts, two amounts each."""
+    """Return changed fabrics with more load, longer RTTs, other transports or wider incasts; two of each."""
     found = []
     for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
         if heavier > load:

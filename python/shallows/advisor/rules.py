@@ -406,9 +406,9 @@ PAUSE = 84
 def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
     """Return the maximum number of bytes that arrive after the decision to pause.
 
-    This is the sum of the frame that the switch is sending, the PAUSE frame behind it, the data on the cable
-    in both directions (`cable`), the data of the peer's response time, and a frame that the peer has just
-    started.
+    This is the sum of five parts: the frame that the switch is sending, the PAUSE frame behind it, the data
+    on the cable in both directions (`cable`), the data that the peer sends during its response time, and a
+    frame that the peer has just started.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame

@@ -108,7 +108,7 @@ def _known(found: Chip, rate: float) -> Silicon:
 
 
 def _ports(found: Chip, rate: float) -> int:
-    """Return the number of ports of this rate: as published, or computed from the same total rate."""
+    """Return the number of ports of this rate: as published, or as many as the chip's total rate allows."""
     same = [each.count for each in found.ports if each.rate == rate]
     if same or not found.ports:
         return same[0] if same else PORTS

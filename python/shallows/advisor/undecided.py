@@ -65,7 +65,7 @@ def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Return estimates of the seeds after which an interval excludes −δ, as its width falls with 1/√seeds."""
+    """Return the estimated seeds after which an interval excludes −δ, if its width falls with 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

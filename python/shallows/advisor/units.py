@@ -159,7 +159,7 @@ class _Conversion:
         return new
 
     def at(self, threshold: Threshold, profile: PortProfile | None, queue: Queue | None) -> Threshold | None:
-        """Convert a threshold at a queue."""
+        """Convert a queue's threshold to bytes, or to percent if the format lacks bytes; None if unknown."""
         rate = (profile.rate if profile else None) or self.hints.rate
         limit = limit_of(self.switch, queue.allotment, self.on, self.hints) if queue else None
         most = limit.most if limit and not limit.of_chip else None
@@ -293,7 +293,7 @@ class _Conversion:
 
 
 def _said(threshold: Threshold) -> str:
-    """Return a threshold as a sentence shows it.
+    """Format a threshold for use in a sentence.
 
     >>> _said(Threshold(Fraction(55), "percent")), _said(Threshold(Fraction(2 * 10**6), "ps"))
     ('55 %', '2 µs')

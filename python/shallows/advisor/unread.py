@@ -36,7 +36,7 @@ _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
 
 
 def topic(source: Source) -> Topic | None:
-    """Return the topic of a line, by its words.
+    """Return the topic that the words of a line indicate.
 
     >>> topic(Source(text="random-detect threshold burst-optimized ecn")), topic(Source(text="mtu 9216"))
     ('marking', None)
@@ -45,7 +45,7 @@ def topic(source: Source) -> Topic | None:
 
 
 class Unread:
-    """Lines on given topics that were not understood, by the ports and queues that they may concern."""
+    """Lines on given topics that were not understood, grouped by the ports and queues they may concern."""
 
     def __init__(self, sources: Iterable[Source], *topics: Topic) -> None:
         self._first: dict[Scope, Source] = {}

@@ -74,7 +74,7 @@ def _all(chips: Sequence[Chip]) -> Table:
 
 
 def _facts(of: Chip) -> list[tuple[str, Sourced[Any]]]:
-    """Return the known facts of a chip by name."""
+    """Return the known facts of a chip, each with its name."""
     facts: list[tuple[str, Sourced[Any] | None]] = [
         ("cell, B", of.cell),
         ("usable memory, B", of.memory),

@@ -21,7 +21,7 @@ TITLES = {
 
 
 def run(options: argparse.Namespace) -> int:
-    """List examples, or copy one into this folder."""
+    """List examples, or copy one into the current folder."""
     listed = examples()
     groups = list(dict.fromkeys(each.group for each in listed))
     if options.name is not None and options.name not in groups:

@@ -34,9 +34,20 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(found.table, screen)
         screen.print(f"{found.path}: {len(found.points)} runs, {found.needs}", soft_wrap=True)
+    if not options.json and (by := _by_events(found)):
+        screen.print(by, soft_wrap=True)
     if warning := found.needs.warning():
         print(warning, file=sys.stderr)
     return OK
+
+
+def _by_events(found: Plan) -> str:
+    """Describe the runs whose switches run by events; empty if there are none."""
+    lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
+    reason = "by events and not by windows, because of lossless classes"
+    if found.experiment:
+        return f"it runs {reason}" if lossless else ""
+    return f"{lossless} of them run {reason}" if lossless else ""
 
 
 def _cost(found: Plan) -> str:

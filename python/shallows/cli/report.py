@@ -75,7 +75,8 @@ def _describe(
 def _check_by(runs: list[Run], folder: Path, by: list[str]) -> None:
     if by and runs[0].path != folder:
         raise ShallowsError(
-            f"--by needs a folder with one run; {folder} contains {len(runs)}", "name the folder of one run"
+            f"--by needs a folder with one run; {folder} contains {len(runs)} runs",
+            "name the folder of one run",
         )
 
 

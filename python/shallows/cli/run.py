@@ -80,6 +80,8 @@ def _simulate(
         Text.assemble((experiment.name, "bold"), f"  seed {experiment.seed}  {experiment.hash[:12]}")
     )
     print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
+    if table := tables.headrooms(json.loads(experiment.headrooms())):
+        print_table(table, screen)
     for note in experiment.notes():
         screen.print(note, soft_wrap=True, highlight=False)
     print_warnings(experiment.warnings(), screen)

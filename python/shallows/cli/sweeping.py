@@ -80,18 +80,22 @@ MOST_CURVES = 8
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
-    """Print the marking curves of points, and the values that the scenario leaves to `auto`.
+    """Print the marking curves and headroom of points, and the values that the scenario leaves to `auto`.
 
-    Points with the same curves and values share one table, whose title names their schemes and axis values.
+    Points with the same values share their tables, whose titles name their schemes and axis values.
     """
-    shared: dict[tuple[str, tuple[str, ...]], list[Point]] = {}
+    shared: dict[tuple[str, str, tuple[str, ...]], list[Point]] = {}
     for point in points:
-        shared.setdefault((point.curves, point.notes), []).append(point)
-    for number, ((curves, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
+        shared.setdefault((point.curves, point.headrooms, point.notes), []).append(point)
+    for number, ((curves, headrooms, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
         of = _what_is_common(group, points)
-        table = tables.marking_curves(json.loads(curves), f"Marking curves{of and f', {of}'}")
-        # The note is printed only below the first table.
-        print_table(table if number == 0 else replace(table, note=""), screen)
+        found = [
+            tables.marking_curves(json.loads(curves), f"Marking curves{of and f', {of}'}"),
+            tables.headrooms(json.loads(headrooms), f"Headroom{of and f', {of}'}"),
+        ]
+        for table in filter(None, found):
+            # Notes are printed only below the first tables.
+            print_table(table if number == 0 else replace(table, note=""), screen)
         for note in notes:
             screen.print(note, soft_wrap=True, highlight=False)
     if (more := len(shared) - MOST_CURVES) > 0:

@@ -1,4 +1,4 @@
-"""Agreement of simulation and real TCP: a verdict for each metric, by an interval over pairs of runs.
+"""Agreement of simulation and real TCP: a verdict for each metric, from an interval over pairs of runs.
 
 The two runs of a pair have the same seed and therefore the same flows. docs/testbed.md lists the metrics and
 the bounds of agreement.

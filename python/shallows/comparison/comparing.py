@@ -15,7 +15,7 @@ from shallows.quantity import finite, percent
 from shallows.runs.bins import defined, edges_of
 from shallows.runs.index import Runs
 from shallows.runs.results import Run
-from shallows.series.metric import PER_FLOW, TOTALS, Metric
+from shallows.series.metric import PAUSES, PER_FLOW, TOTALS, Metric
 from shallows.series.offered import Offered
 
 
@@ -177,7 +177,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """Keep the series of a sample that rankings need."""
+        """Store the series of a sample that rankings need, if values are ranked."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}
@@ -308,4 +308,5 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
         for name in TOTALS
         if name != "loss_rate_in_nics" or any(side.totals[name] for pair in pairs for side in pair)
     ]
-    return [Metric(name) for name in (*names, *totals, PER_FLOW)]
+    pauses = [name for name in PAUSES if all(name in side.totals for pair in pairs for side in pair)]
+    return [Metric(name) for name in (*names, *totals, *pauses, PER_FLOW)]

@@ -8,7 +8,7 @@ from shallows.comparison.rows import Row, verdict_cells
 from shallows.quantity import percent
 from shallows.runs import shown
 from shallows.runs.results import describe
-from shallows.series.metric import PER_FLOW, Metric
+from shallows.series.metric import PAUSES, PER_FLOW, Metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ MAIN = {
     "goodput_gbps",
     "loss_rate_in_switches",
     "loss_rate_in_nics",
+    *PAUSES,
     PER_FLOW,
 }
 """Metrics that are shown by default, in addition to a tail of completion times."""
@@ -73,7 +74,7 @@ class Comparison:
         return f"Comparison with {self.baseline}, {len(self.rows)} verdicts", columns, rows
 
     def main(self) -> list[Row]:
-        """Return the verdicts shown by default: for each size bin, the metrics that papers show."""
+        """Return the verdicts shown by default: for each size bin, those on the metrics that papers show."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
         # Metrics of a workload, class or group were named explicitly.

@@ -34,7 +34,7 @@ class Interval:
 
 
 def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
-    """Return the interval of the mean over groups, with equal weights.
+    """Return the confidence interval of the mean over groups, which have equal weights.
 
     Parameters
     ----------
@@ -69,10 +69,12 @@ def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | 
 
 
 def said_of_bars(counts: Collection[int]) -> str:
-    """Describe the bars of means over these numbers of seeds.
+    """Return the note of a figure about its means and their bars, from the numbers of seeds.
 
-    >>> said_of_bars([3, 3]), said_of_bars([2, 5])
-    ('Means of 3 seeds; bars: 95 % intervals.', 'Means of 2 to 5 seeds; bars, from 3 on: 95 % intervals.')
+    >>> said_of_bars([3, 3])
+    'Means of 3 seeds; bars: 95 % intervals.'
+    >>> said_of_bars([2, 5])
+    'Means of 2 to 5 seeds; bars: 95 % intervals if there are at least 3 seeds.'
     >>> said_of_bars([2]), said_of_bars([1])
     ('Means of 2 seeds, too few for intervals: no bars.', 'One seed: no bars.')
     """
@@ -82,7 +84,9 @@ def said_of_bars(counts: Collection[int]) -> str:
     seeds = f"Means of {most} seeds" if fewest == most else f"Means of {fewest} to {most} seeds"
     if most < FEWEST_SEEDS:
         return f"{seeds}, too few for intervals: no bars."
-    return f"{seeds}; bars{'' if fewest >= FEWEST_SEEDS else f', from {FEWEST_SEEDS} on'}: 95 % intervals."
+    if fewest < FEWEST_SEEDS:
+        return f"{seeds}; bars: 95 % intervals if there are at least {FEWEST_SEEDS} seeds."
+    return f"{seeds}; bars: 95 % intervals."
 
 
 def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -> Interval:

@@ -23,15 +23,15 @@ class Matched:
 
     @property
     def what(self) -> str:
-        """Return the word that messages use for the compared items: schemes or places."""
-        return "place" if self.places else "scheme"
+        """Return the word that messages use for the compared items: schemes or values of `--by`."""
+        return "value" if self.places else "scheme"
 
     def find(self, baseline: str) -> str:
         """Return the scheme or value that `baseline` names."""
         known = self.places or {name: {} for name in self.runs}
         if (found := places.find(baseline, known)) is None:
             raise ShallowsError(
-                f"{baseline!r} must name exactly one place"
+                f"{baseline!r} must name exactly one of the compared values"
                 if self.places
                 else f"unknown scheme {baseline!r}",
                 listed(f"the {self.what}s are", list(self.runs)),

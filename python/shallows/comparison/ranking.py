@@ -112,7 +112,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 class Race:
-    """The compared values at one point of the sweep, with the judgement of each pair of them."""
+    """The compared values at one point of the sweep, with a judgement of each pair."""
 
     def __init__(
         self, samples: Mapping[str, Mapping[int, Sample]], metrics: Sequence[Metric], confidence: float
@@ -141,7 +141,7 @@ class Race:
         return {metric.name: estimate(metric, samples) for metric in self.metrics}
 
     def judge(self, metric: Metric, baseline: str, other: str) -> Judgement:
-        """Judge one value versus another in one metric, by their common seeds."""
+        """Judge one value versus another in one metric, over their common seeds."""
         mine, theirs = self.samples[baseline], self.samples[other]
         pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
         if not pairs:
@@ -176,9 +176,9 @@ class Race:
 class _Front:
     """The Pareto front.
 
-    A value dominates another if it is better by interval in one metric and at least as good in all others:
-    neither the interval nor the estimate is on the wrong side of zero. Without intervals, no value is
-    dominated.
+    A value dominates another if its interval shows that it is better in one metric, and if it is at least as
+    good in all others: neither interval nor estimate is on the wrong side of zero. Without intervals, no
+    value is dominated.
     """
 
     def __init__(

@@ -69,4 +69,4 @@ def named(metric: str) -> str:
 
 def unit_of(metric: str) -> str:
     """Return the unit of a metric, as shown after its name."""
-    return " µs" if "_us." in metric else " Gb/s" if metric == "goodput_gbps" else ""
+    return " µs" if "_us." in metric or metric == "paused_us" else " Gb/s" if metric == "goodput_gbps" else ""

@@ -8,6 +8,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import parse_size
 from shallows.runs.bins import bins
 from shallows.runs.results import Run
+from shallows.series import pause_measures
 from shallows.series.flow_measures import part
 from shallows.series.metric import GROUPS, TOTALS, Metric
 
@@ -125,7 +126,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
     if queries is not None:
         work.append(queries.select("workload", "query", "client", "start_us"))
-    totals = {name: float(run.summary[name]) for name in TOTALS}
+    totals = {name: float(run.summary[name]) for name in TOTALS} | pause_measures.totals(run.summary)
     return Sample(series, totals, tuple(work))
 
 

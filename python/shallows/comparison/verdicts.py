@@ -114,15 +114,15 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
     """Return whether a run has flows that the metric covers. Empty size bins have no series."""
-    return metric.is_total or metric.series in sample.series
+    return metric.name in sample.totals if metric.is_total else metric.series in sample.series
 
 
 def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
     import numpy as np
 
-    if metric.is_total:
-        return np.array([sample.totals[metric.name]])
-    return sample.series[metric.series].values if is_measured(metric, sample) else np.array([])
+    if not is_measured(metric, sample):
+        return np.array([])
+    return np.array([sample.totals[metric.name]]) if metric.is_total else sample.series[metric.series].values
 
 
 def _incomplete(metric: Metric, sample: Sample) -> int:
@@ -149,7 +149,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide each run into equal batches of consecutive flows, long enough to be independent; else None."""
+    """Divide runs into equal batches of consecutive flows; None if no batches are long and independent."""
     import numpy as np
 
     for wanted in BLOCKS:

@@ -259,7 +259,7 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
 def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
     """Return the points that have enough observations for a p99, over all seeds.
 
-    For each point with too few, the number of its observations is appended to `few`.
+    For each point with too few observations, their number is appended to `few`.
     """
     kept: Points = {}
     for name, line in tails.items():
@@ -352,7 +352,7 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
 
 
 def _means(line: Mapping[float, Sequence[float]], unit: float) -> tuple[list[float], list[float]]:
-    """Return the positions of a line, and the mean over seeds at each."""
+    """Return the positions of a line's points, and the mean over seeds at each position."""
     return list(line), [math.fsum(seeds) / len(seeds) / unit for seeds in line.values()]
 
 

@@ -429,7 +429,7 @@ def starvation(runs: Runs) -> "Figure":
 
 
 def shares(runs: Runs) -> "Figure":
-    """Draw a histogram over traced flows: the packets acknowledged for each in the last trace interval.
+    """Draw a histogram of the packets that were acknowledged for each traced flow in the last interval.
 
     Narrow histograms mean fair sharing. Schemes have one panel each, with the same bins; seeds are pooled.
     The last bin includes all values above `MOST_SHARES` times the mean.

@@ -105,7 +105,7 @@ def _draw_schemes(comparison: Comparison) -> "Figure":
 
 
 def _draw_rankings(comparison: Comparison) -> "Figure":
-    """Draw a panel for each ranking, with a row for each place."""
+    """Draw a panel for each ranking, with a row for each place (a combination of axis values)."""
     import matplotlib.pyplot as plt
 
     metric = Metric(comparison.rankings[0].metrics[0])

@@ -55,11 +55,11 @@ class Lines:
 
     @property
     def is_split(self) -> bool:
-        """Whether there are several parts."""
+        """Whether the lines are divided into several parts."""
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: if each line has its own part, all other lines."""
+        """Return the lines that a part shows in grey: all others if each line has its own part, else none."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
@@ -71,7 +71,7 @@ class Lines:
 
 
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
-    """Choose how to distinguish lines; `lines` maps their names to their labels, which are given by axis.
+    """Choose how to distinguish lines; `lines` maps the name of each line to its labels by axis.
 
     Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis
     with the most values becomes a colour scale, and values of the other axes become parts; without a numeric

@@ -103,7 +103,7 @@ class _Panel:
 
 
 def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
-    """Return the panels of the same ports for every run, and by default also of these ports' pools."""
+    """Return panels of the same ports for every run; by default, also panels of the pools of these ports."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []

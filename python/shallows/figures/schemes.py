@@ -165,7 +165,7 @@ def dots(
     if len(marked) > MOST_LOOKS:
         raise ShallowsError(
             f"each row would have {len(marked)} markers; the maximum is {MOST_LOOKS}",
-            "choose among the runs (`--where load=0.8`)",
+            "select runs with an option such as --where load=0.8",
         )
     measured = _measured(runs, metrics, baseline)
     width = style.WIDTH if len(metrics) <= 2 else PAGE_WIDTH
@@ -194,7 +194,7 @@ Numbers = dict[tuple[int, str], float]
 
 
 def _measured(runs: Sequence[Run], metrics: Sequence[str], baseline: Selection | None) -> Numbers:
-    """Return the metrics of all runs in the units of axes, or relative to the runs of the baseline."""
+    """Return the metrics of all runs, in the units of the axes or relative to the baseline's runs."""
     found: Numbers = {}
     for run in runs:
         for metric in metrics:
@@ -214,7 +214,8 @@ def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline
     }
     if not base:
         raise ShallowsError(
-            f"no run is at {describe(dict(baseline))}", "name runs of the figure as the baseline"
+            f"no run matches the baseline {describe(dict(baseline))}",
+            "name runs of the figure as the baseline",
         )
     by_id = {id(run): run for run in runs}
     found: Numbers = {}
@@ -227,7 +228,7 @@ def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline
 
 
 def _point(run: Run, baseline: Selection) -> str:
-    """Return the point of a run in the sweep, without the axes that `baseline` selects on."""
+    """Return the point of a run in the sweep, without the axes that `baseline` fixes."""
     return str({axis: value for axis, value in labels(run).items() if axis not in baseline})
 
 
@@ -250,7 +251,7 @@ def _varied(runs: Sequence[Run]) -> set[str]:
 
 
 def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
-    """Return the labels that differ between runs, without the axis of the rows."""
+    """Return the labels that differ between runs, except for the axis of the rows."""
     kept = {axis: value for axis, value in labels(run).items() if axis in varied}
     return {
         axis: value for axis, value in kept.items() if rows not in {axis, axis_name(axis).replace(" ", "_")}
@@ -258,7 +259,7 @@ def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Return the runs of each scheme, by point of the sweep."""
+    """Return a dict from each point of the sweep to a dict from each scheme to its runs."""
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}
@@ -416,7 +417,7 @@ def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
 def _draw_rows(
     plot: "Axes", points: Points, rows: Sequence[str], marked: Sequence[str], *, relative: bool
 ) -> None:
-    """Draw the markers of all rows, one below the other within a row."""
+    """Draw the markers of all rows; the markers within a row are one below the other."""
     for place, name in enumerate(marked):
         shift = 0.7 * ((place + 0.5) / len(marked) - 0.5)
         look = style.look(place) | {"linestyle": "", "markersize": 3.2, "markeredgewidth": 0.7}

@@ -41,7 +41,7 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
         if what == "topology":
             raise ShallowsError(
                 f"{run.path} is a run's folder; a topology is exported from a scenario",
-                f"name {run.path / 'scenario.toml'}",
+                f"give {run.path / 'scenario.toml'}",
             )
         return fct(run) if what == "fct" else _flows_of_run(run)
     if what == "fct":

@@ -46,7 +46,10 @@ class Config:
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
-        """Return the marker of ports of this rate: on dequeue, by the backlog left (switch-node.cc)."""
+        """Return the marker of ports of this rate.
+
+        It marks on dequeue, by the backlog that remains (switch-node.cc).
+        """
         found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
@@ -234,7 +237,7 @@ def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> 
 
 
 def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[str, dict[int, Decimal]]:
-    """Return the values of KMIN_MAP and KMAX_MAP (kilobytes) and of PMAX_MAP (probabilities), by rate."""
+    """Return dicts from rates to values: KMIN_MAP and KMAX_MAP (kilobytes), and PMAX_MAP (probabilities)."""
     maps: dict[str, dict[int, Decimal]] = {}
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if key not in lines:

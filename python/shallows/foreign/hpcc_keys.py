@@ -185,7 +185,7 @@ def _both(first: Line, second: Line) -> Line:
 
 
 def _values(key: str, count: str) -> int | None:
-    """Return the number of values after a key whose first value is `count`; None if it is not a number.
+    """Return the number of values after a key whose first value is `count`; None if `count` is no number.
 
     >>> _values("CC_MODE", "8"), _values("LINK_DOWN", "0"), _values("KMIN_MAP", "2")
     (1, 3, 5)

@@ -140,7 +140,9 @@ def _check_header(path: Path, header: dict[str, tuple[int, Line]], found: dict[s
     for name, count in found.items():
         said, line = header.get(name, (0, None))
         if said != count:
-            message = f"{name} must be {count}, the number in the file, got {said}; htsim stops here too"
+            message = (
+                f"{name} must be {count}, the number in the file, got {said}; htsim also stops with an error"
+            )
             if line is None:
                 raise ShallowsError(f"{path}: {message}", f"add the line `{name} {count}`")
             raise line.error(message, f"write `{name} {count}`, or correct the lines below")
@@ -246,7 +248,7 @@ def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
     if matrix.has_messages:
         raise matrix.error(
             connection.line,
-            "size must be above 0 in a matrix with msg, got 0; htsim stops here too",
+            "size must be above 0 in a matrix with msg, got 0; htsim also stops with an error",
             "give the message a size",
         )
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
@@ -313,11 +315,11 @@ def _check_triggers(matrix: Matrix) -> None:
             raise matrix.error(
                 line,
                 f"{said}; this {KINDS[kind]} trigger may be fired at most {most} times",
-                "use a multishot or a larger count; htsim stops here too",
+                "use a multishot trigger or a larger count; htsim also stops with an error",
             )
         last = matrix.connections[triggers.last[place]].line
         raise matrix.error(
             last,
             f"{said}; its flows need {needed}, so this flow would never start",
-            "fire the trigger in more flows, or lower its count",
+            f"let more flows fire trigger {number}, or lower its count",
         )

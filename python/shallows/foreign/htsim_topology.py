@@ -146,7 +146,7 @@ def _check(path: Path, header: Section, tiers: dict[int, Section]) -> None:
         raise header.error(
             "tiers",
             f"tiers 0 to {count - 1} must be described, got {found}",
-            "correct Tiers, or describe each tier",
+            "correct the number after `Tiers`, or describe each tier",
         )
     for number, tier in tiers.items():
         optional = {*DEFAULTS, *(["radix_up"] if number == count - 1 else [])}

@@ -26,7 +26,7 @@ class Trigger(NamedTuple):
 
 
 class Triggers:
-    """Triggers by number, with the number of flows that wait for each trigger and that fire it.
+    """Triggers by number; for each, how many flows wait for it and how many flows fire it.
 
     Attributes
     ----------

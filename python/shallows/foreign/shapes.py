@@ -25,7 +25,8 @@ _TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range
 class Shape(NamedTuple):
     """Meaning of each number in lines of the same shape.
 
-    The shape of a line is its text with every whole number replaced by 0: `0->0 id 0 start 0 size 0`.
+    The form of a line is its text with every whole number replaced by 0: `0->0 id 0 start 0 size 0`.
+    All lines of the same form have the same shape.
     """
 
     row: type[Any]
@@ -100,7 +101,7 @@ def _forms(text: str) -> list[str]:
 
 
 def _shapes(forms: list[str], shape_of: Callable[[str], Shape | None]) -> dict[str, Shape]:
-    """Return the shape of each form; empty if a form has none."""
+    """Return a dict from each form to its shape. If any form has no shape, the dict is empty."""
     shapes = {}
     for form in dict.fromkeys(forms):
         shape = shape_of(form)

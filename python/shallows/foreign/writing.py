@@ -124,7 +124,7 @@ class Cable:
 def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
     """Return the entries of `topology.links` for these cables.
 
-    Entries of cables with the rate and delay in `common` omit these.
+    The entries of cables that have the rate and delay in `common` omit both.
 
     Consecutive cables become one entry if they have one end in common, and consecutive numbers at the other.
 

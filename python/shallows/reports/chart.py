@@ -108,7 +108,7 @@ class Chart:
 
     @property
     def choices(self) -> dict[str, list[str]]:
-        """Values that the user can choose, by name of the axis."""
+        """Dict from the name of each axis to the values that the user can choose."""
         found: dict[str, dict[str, None]] = {}
         for line in self.lines:
             for axis, value in line.at.items():
@@ -252,7 +252,7 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Return each line's points in units of `time` and `size`: time, mean, and differing extremes."""
+        """Return the points of each line in units `time` and `size`: time, mean, extremes if they differ."""
         return [_points(parts, time, size) for parts in self._parts]
 
 

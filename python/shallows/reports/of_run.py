@@ -308,7 +308,7 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools, named after them unless all have the same one."""
+    """Return the marking thresholds of ports or pools, each with its owners unless all are equal."""
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

@@ -58,7 +58,7 @@ def render(
     charts = [block.content for section in sections for block in section.blocks if block.kind == "chart"]
     drawn = sum(chart.size for chart in charts)
     if drawn > MOST_POINTS:
-        raise AssertionError(f"{drawn} points to draw, of at most {MOST_POINTS}")
+        raise AssertionError(f"a page must have at most {MOST_POINTS} points, got {drawn}")
     scripts = [
         *([library()] if library() else []),
         _static("report.js"),

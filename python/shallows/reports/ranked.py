@@ -58,7 +58,7 @@ def blocks(found: Comparison) -> list[Block]:
 
 
 def _chart(rankings: Sequence[Ranking]) -> Chart | None:
-    """Return a scatter plot of two metrics: dominated places are grey, all others have names."""
+    """Return a scatter plot of two metrics: dominated combinations are grey, all others have names."""
     names = rankings[0].metrics[:2]
     if len(names) < 2 or any(each.metrics[:2] != names for each in rankings):
         return None

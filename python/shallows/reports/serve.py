@@ -61,7 +61,7 @@ def open_pages(
     pages = staticmethod(page)
 
     class Handler(_Handler):
-        """Handler that serves these pages."""
+        """Handler of requests for the pages that `page` returns."""
 
         page = pages
         timeout = timeout_s
@@ -71,7 +71,7 @@ def open_pages(
     except OSError as error:
         raise ShallowsError(
             f"port {port} cannot be used: {error.strerror}",
-            "name another, or 0 for any that is free",
+            "name another port, or 0 to select a free port",
         ) from None
 
 

@@ -87,7 +87,7 @@ class Experiment:
 
     @property
     def fingerprint(self) -> str:
-        """Return the first eight digits of a hash of the scenario's keys and the set values."""
+        """Return the first eight digits of a hash of the scenario and the experiment's settings."""
         keys = parse_toml(read_text(self.scenario, remedy=DESCRIBED))
         said = json.dumps([keys, self.set, self.only, self.testbed], sort_keys=True, default=str)
         return hashlib.sha256(said.encode()).hexdigest()[:8]
@@ -267,7 +267,7 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
         if experiment.runs == (claim.kind == "computed"):
             raise _refuse(
                 path,
-                f'claim "{claim.id}": kind must be "computed" exactly if its experiment has runs = false',
+                f'claim "{claim.id}": kind must be "computed" if and only if its experiment has runs = false',
             )
         _check_metric(path, f'claim "{claim.id}"', claim.metric, runs=experiment.runs)
         if experiment.axis is None and (
@@ -313,7 +313,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
     for metric in table.get("show", []):
         _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
-        raise _refuse(path, f"{what}: axis is missing; show and normalised need it")
+        raise _refuse(path, f"{what}: the key `axis` is missing; `show` and `normalised` require it")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 
@@ -331,7 +331,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     rules = {key: rule for key, rule in claim_types.CLAIM.items() if key in COMMON | may}
     _check(path, what, table, rules, NEEDED | must)
     if kind == "value" and ("expected" in table) == ("points" in table):
-        raise _refuse(path, f"{what}: must have either expected or points")
+        raise _refuse(path, f'{what}: must have either the key "expected" or the key "points"')
     tolerances = ("relative", "absolute", "factor", "steps")
     if any(table.get(key) for key in tolerances) and not table.get("because"):
         raise _refuse(path, f'{what}: key "because" is missing; it must give the reason for the tolerance')
@@ -340,9 +340,11 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
             path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"
         )
     if table.get("extreme", "lowest") not in {"lowest", "highest"}:
-        raise _refuse(path, f"{what}: extreme must be lowest or highest, got {quoted(table['extreme'])}")
+        raise _refuse(
+            path, f'{what}: "extreme" must be "lowest" or "highest", got {quoted(table["extreme"])}'
+        )
     if "points" in table and ("at" in table or "extreme" in table):
-        raise _refuse(path, f"{what}: points must not be combined with at or extreme")
+        raise _refuse(path, f'{what}: a claim with "points" must not have the key "at" or "extreme"')
     return Claim(**table)
 
 

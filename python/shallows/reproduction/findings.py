@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds behind the verdict, the smallest one over places with the verdict."""
+        """Return the number of seeds behind the verdict: the smallest one among places with this verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
@@ -91,7 +91,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
 
 
 def _asked(experiment: Experiment, source: Source) -> Value:
-    """Return a function of a metric's name that raises an error for metrics that runs will lack."""
+    """Return a function from a metric's name to its value; metrics that runs will lack raise an error."""
     if not experiment.runs:
         return cache(partial(compute, source))
     offered: list[Offered] = []
@@ -113,7 +113,7 @@ def document_of(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> di
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Count the claims that hold, and how many of these were judged by a single seed."""
+    """Count the claims that hold, and how many of these were judged from a single seed."""
     holding = [finding for finding in findings if finding.verdict == HOLDS]
     single = sum(finding.seeds == 1 for finding in holding)
     text = f"{len(holding)} of {len(findings)} claims hold"
@@ -135,7 +135,7 @@ def number(claim: Claim, check: Check) -> str:
 
 
 def markdown(findings: Sequence[Finding], paper: Paper) -> str:
-    """Render every claim at every place as a Markdown table, with the experiments that it used."""
+    """Render every claim at every place as a Markdown table, followed by the experiments used."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for each in finding.checks:

@@ -136,8 +136,8 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
         places = [place for place in places if place is None or place in there]
         if not places:
             raise ShallowsError(
-                f'claim "{claim.id}": the reduced run has no point at a place of the claim',
-                "add a place of the claim to quick.only",
+                f'claim "{claim.id}": with --quick, no run has a {experiment.axis} that the claim needs',
+                f"add a value of {experiment.axis} from the claim to quick.only",
             )
     if claim.over:
         return [_average(claim, experiment, runs, quick=quick)]
@@ -157,12 +157,12 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return the metric of the selected runs at a place, by seed; there must be one run for each seed."""
+    """Return a dict from seeds to a metric of the selected run at a place; each seed must have one run."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
         raise ShallowsError(
-            f'claim "{claim.id}": `where` must select one run of each seed, got several',
+            f'claim "{claim.id}": `where` must select one run per seed, got several',
             "add axes to `where`",
         )
     return {run.seed: run.value(claim.metric) for run in chosen}

@@ -21,7 +21,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(table, dict) or not table.keys() & OWN:
         return table
     if "like" not in table:
-        raise ValueError("causes must be used together with like")
+        raise ValueError("the key causes requires the key like")
     other = tables.get(table["like"]) if isinstance(table["like"], str) else None
     if not isinstance(other, dict) or "like" in other:
         known = [each for each, told in tables.items() if isinstance(told, dict) and "like" not in told]
@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the claims that a variant inherits; its table `causes` replaces their causes, by claim.
+    """Return the claims that a variant inherits; its table `causes` gives some claims other causes.
 
     Raises
     ------

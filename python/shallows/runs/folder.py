@@ -141,7 +141,7 @@ def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
 
 
 def remove_left(folder: Path, names: str, now: float | None = None) -> None:
-    """Remove partial text files of killed processes whose names match a pattern.
+    """Remove partial text files that killed processes have left, if the names match a pattern.
 
     Whether a process on another machine has ended cannot be determined. Its files are therefore removed only
     if they are an hour old at the file system's time `now`; without `now`, they stay.

@@ -125,7 +125,7 @@ def take(final: Path, watch: Watch) -> Lease | None:
 
 
 def left_of(parent: Path) -> dict[str, list[Path]]:
-    """Return the hidden folders of running and killed processes in a folder, by the name of the run."""
+    """Return a dict from each run's name to the hidden folders of its running and killed processes."""
     found: dict[str, list[Path]] = {}
     for entry in os.scandir(parent):
         # Files with such a name belong to `write_whole`.

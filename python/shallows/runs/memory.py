@@ -80,7 +80,7 @@ def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
     Raises
     ------
     ShallowsError
-        The message gives the size of the recorded data; the remedy, a change of the scenario.
+        The message gives the size of the recorded data; the remedy suggests a change of the scenario.
     """
     free = available_mb()
     if free >= SCARCE_MB:

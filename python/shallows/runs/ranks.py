@@ -27,7 +27,7 @@ def place_of(rank: float, count: int) -> int:
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:
-    """Return the percentile of the values of all groups together, at least one; `place_of` defines `rank`."""
+    """Return the percentile of the values of all groups together; at least one group must have a value."""
     import numpy as np
 
     together = np.concatenate(groups)

@@ -37,7 +37,7 @@ def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | 
 
 
 def _of_pool(run: Recorded, name: str) -> Series:
-    """Return the bytes of a pool over time, by its name or the name of one of its ports."""
+    """Return the bytes of a pool over time; `name` is the pool's name or that of one of its ports."""
     import polars as pl
 
     pool = pool_of(run).get(name, name)
@@ -90,7 +90,7 @@ def _unknown(
 
 
 def ports_of(run: Recorded) -> dict[str, str]:
-    """Return the kind of each port of a run, by the port's name."""
+    """Return a dict from the name of each port of a run to the port's kind."""
     pairs = run.counters.select("port", "kind").unique(maintain_order=True)
     return dict(pairs.iter_rows())
 

@@ -152,7 +152,7 @@ class Series:
         end = float(self.times[-1] if end_us is None else end_us)
         if not self.times[0] <= begin_us < end <= self.times[-1]:
             raise ShallowsError(
-                f"the end of a part must be after its begin, got {begin_us:g} to {end:g} µs"
+                f"a part must end after it begins, got {begin_us:g} to {end:g} µs"
                 if begin_us >= end
                 else f"a part must be within the series, got {begin_us:g} to {end:g} µs",
                 f"choose times from {self.times[0]:g} to {self.times[-1]:g} µs",
@@ -196,12 +196,13 @@ class Series:
 
         if not 0 < every_us < math.inf:
             raise ShallowsError(
-                f"a window must be finite and longer than 0 µs, got {every_us}", "pass another window"
+                f"a window must be finite and longer than 0 µs, got {every_us}",
+                "pass a length in µs, such as 10",
             )
         if self.length_us / every_us > MOST_WINDOWS:
             raise ShallowsError(
                 f"a series must have at most {MOST_WINDOWS:,} windows; {self.length_us:g} µs in windows of "
-                f"{every_us:g} µs are more",
+                f"{every_us:g} µs need more windows",
                 "pass a longer window, or cut the series with `between`",
             )
         count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))
@@ -212,9 +213,9 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Consecutive intervals with fewer than two
-        changes each are merged and divided only at these changes, so idle times take few parts. The mean of
-        each part is exact.
+        Time is cut into intervals of equal length, as short as `most` permits. An interval with two or more
+        changes is one part. Elsewhere, a new part begins only at a change, so idle times take few parts. The
+        mean of each part is exact.
         """
         import numpy as np
 

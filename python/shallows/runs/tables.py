@@ -69,6 +69,35 @@ def _either(numbers: Sequence[int]) -> str:
     return " or ".join(map(str, numbers))
 
 
+HEADROOM = {
+    "own_bytes": "packet before the PFC frame, and the frame",
+    "cable_bytes": "cable, both directions",
+    "response_bytes": "response time of the sender",
+    "peer_bytes": "packet that the sender has begun",
+    "above_limit_bytes": "packet that does not fit below the limit",
+}
+"""Terms of headroom, by key."""
+
+
+def headrooms(rows: Iterable[dict[str, Any]], title: str = "Headroom") -> Table | None:
+    """Tabulate the headroom of each kind of port, with its terms in bytes; None without lossless classes."""
+    ports = list(rows)
+    if not ports:
+        return None
+    table = [["arrivals", *(rate(port["rate_bps"]) for port in ports)]]
+    table += [[name, *(f"{port[key]:,}" for port in ports)] for key, name in HEADROOM.items()]
+    if any(port["occupancy"] > 1 for port in ports):
+        table.append(["memory per byte, in cells", *(digits(port["occupancy"]) for port in ports)])
+    table.append(["needed", *(f"{port['needed_bytes']:,}" for port in ports)])
+    table.append(["headroom", *(f"{port['headroom_bytes']:,}" for port in ports)])
+    columns = ["bytes", *(f"{port['ports']} × {port['port']}" for port in ports)]
+    note = (
+        "Needed: memory for the bytes that can still arrive after the decision to pause the sender. "
+        "Headroom: memory that each lossless class of a port has for them."
+    )
+    return Table(title, columns, table, note=note)
+
+
 def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
     """Tabulate flow completion times and slowdowns by size; `edges` are the edges of the size bins."""
     rows = []
@@ -224,7 +253,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if only one kind, other than `nic`, or none has any."""
+    """Tabulate losses and marks by kind of port; None if there are none, or only at one kind except `nic`."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:

@@ -69,7 +69,7 @@ def _longest(run: Run) -> dict[str, float]:
 
 
 def pools_beside(run: Run, ports: Sequence[str]) -> list[str]:
-    """Return the recorded pools of these switch ports that are shared by several ports, in port order."""
+    """Return the recorded pools that these switch ports share with other ports, in the order of the ports."""
     import polars as pl
 
     kinds, own = ports_of(run), pool_of(run)

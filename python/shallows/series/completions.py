@@ -23,7 +23,7 @@ def completed(runs: Iterable[Run]) -> "pl.DataFrame":
 
 
 def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
-    """Return lower and upper bound in bytes of each size bin of these runs, by name; None means no bound."""
+    """Return a dict from each size bin's name to its lower and upper bound in bytes; None means no bound."""
     edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
         raise ShallowsError(

@@ -229,7 +229,7 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Return a statistic over traced flows: packets of each flow acknowledged in the last `last.us` µs."""
+    """Return a statistic of the number of acknowledged packets per traced flow in the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 
@@ -263,14 +263,14 @@ def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
 
 @dataclass(frozen=True)
 class Moment:
-    """Time at which a metric reads a congestion window, or from which on it takes the minimum."""
+    """Time at which a metric reads a congestion window, or after which it takes the window's minimum."""
 
     us: int
     least: bool
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Self:
-        """Parse `at_5120` or `min_5120`, in µs."""
+        """Parse `at_5120` or `min_5120`; the number is a time in µs."""
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
@@ -376,7 +376,10 @@ def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
     known = flows.with_columns(kept=pl.Series(kept), fluid_us=pl.Series(ideal.completion_us(run)))
     theirs = (part(run, known, where) if where else known).filter("kept")
     if theirs.is_empty():
-        raise ShallowsError(f"{run.path} has no complete flow in {of.name!r} of these", "let it run longer")
+        raise ShallowsError(
+            f"none of the selected flows in size bin {of.name!r} of {run.path} completed",
+            "run the scenario longer: raise stop.at",
+        )
     return of.number(theirs["fluid_us"].to_numpy())
 
 

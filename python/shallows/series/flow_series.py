@@ -26,7 +26,7 @@ def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dic
 
 
 def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a flow's acknowledged bytes over time: its trace, and a last row for the end of the flow."""
+    """Return a flow's acknowledged bytes over time: its trace plus a last row for the end of the flow."""
     import polars as pl
 
     one = flow_traces.filter(pl.col("flow") == flow).select("time_us", "value")

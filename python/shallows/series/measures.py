@@ -15,9 +15,10 @@ from shallows.errors import ShallowsError, UnknownMetric, listed
 from shallows.quantity import parse_rate, parse_size
 from shallows.runs.results import Run
 from shallows.runs.source import Source
-from shallows.series import flow_measures, percentiles, port_measures
+from shallows.series import flow_measures, pause_measures, percentiles, port_measures
 from shallows.series.flow_measures import Bin, Moment, over_flows
 from shallows.series.metric import (
+    PAUSES,
     Flows,
     Metric,
     Pair,
@@ -81,6 +82,10 @@ _TRACED, _SEGMENTS = [_traces_flows], [_traces_flows, _has_one_payload]
 PLACED: dict[str, Kind] = {
     "backlog_bytes": Kind(over_time, Recorded.parse, port_measures.backlog),
     "sent_gbps": Kind(_nothing, Port, port_measures.sent_gbps),
+    **{
+        name: Kind(_nothing, Port, partial(pause_measures.of_port, column), [pause_measures.has_classes])
+        for name, column in (("pauses", "pauses_received"), ("paused_us", "paused_us"))
+    },
     "retransmitted_share": Kind(_nothing, Port, port_measures.retransmitted_share, [_has_one_payload]),
     "goodput_gbps": Kind(_nothing, host_or_flows, flow_measures.goodput_gbps),
     "goodput_ratio": Kind(_nothing, Pair.parse, flow_measures.goodput_ratio),
@@ -118,6 +123,10 @@ def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], 
     return lambda run, of, _: number(run, of)
 
 
+def _total(name: str, run: Run, *_: Any) -> float:
+    return pause_measures.total(name, run)
+
+
 BINNED: dict[str, Kind] = {
     "flow_gbps": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.gbps_of_bin)),
     "ideal_flow_gbps": Kind(
@@ -128,8 +137,12 @@ BINNED: dict[str, Kind] = {
         Bin.statistic, _everywhere, _of_whole(flow_measures.fluid_fct_us_of_bin), [_has_one_payload]
     ),
     "jain_of_classes": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.jain_of_classes)),
+    **{
+        name: Kind(_nothing, _everywhere, partial(_total, name), [pause_measures.has_classes])
+        for name in PAUSES
+    },
 }
-"""Dictionary that maps the first word of metrics of size bins that `summary.json` lacks to their kind."""
+"""Dictionary that maps the first word of metrics without a place that `summary.json` lacks to their kind."""
 
 
 def measure(run: Run, name: str) -> float:
@@ -233,6 +246,10 @@ def _pings(offered: Offered | None) -> Collection[str] | None:
     return ["all", *classes] if classes else []
 
 
+def _lossless(offered: Offered | None) -> Collection[str] | None:
+    return offered.lossless if offered else None
+
+
 def _port_kinds(offered: Offered | None) -> Collection[str] | None:
     return {*offered.network.ports.values()} if offered else None
 
@@ -246,6 +263,7 @@ _OF_QUERIES = ("p999", "started", "with_timeout", "timeouts", "quality", "goodpu
 _LOST = ("dropped", "dropped_in_nics", "dropped_in_switches")
 _LOST_DATA = ("dropped_data", "dropped_data_in_nics", "dropped_data_in_switches")
 _OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dropped_data", "loss_rate")
+_OF_LOSSLESS = ("pauses", "frames", "paused_us", "dropped", "max_headroom_bytes")
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 
 SUMMARY: Mapping[str, Sequence[Level]] = {
@@ -260,6 +278,7 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
     "packets": [_words("sent", "data", "marked", "stale", "dropped_at_dequeue", *_LOST, *_LOST_DATA)],
     "ports": [_port_kinds, _words(*_OF_PORTS)],
     "markers": [_marker_kinds, _words("marked", "incast", "dropped")],
+    "lossless": [_lossless, _words(*_OF_LOSSLESS)],
     "engine": [_words(*_ENGINE)],
 }
 """Dictionary that maps the first word of a path into `summary.json` to the words allowed after it."""
@@ -285,8 +304,12 @@ def _check_path(name: str, offered: Offered | None) -> None:
     for word, level in zip(words, levels, strict=True):
         allowed = level(offered)
         if allowed is not None and word not in allowed:
-            remedy = listed("the words are", sorted(allowed)) if allowed else "add a workload of that kind"
+            remedy = listed("the words are", sorted(allowed)) if allowed else _remedy(first)
             raise UnknownMetric(f"{first} has no {word!r}", remedy)
+
+
+def _remedy(first: str) -> str:
+    return "set switch.lossless" if first == "lossless" else "add a workload of that kind"
 
 
 def check_computed(name: str) -> None:
@@ -314,7 +337,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and the number of ports whose marking thresholds together fill it."""
+    """Return the pool's bytes per port, and the number of ports that fill it at their marking thresholds."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

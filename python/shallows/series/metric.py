@@ -16,6 +16,9 @@ from shallows.series.offered import Offered
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
 """Names of the metrics of whole runs that comparisons use."""
 
+PAUSES = ("pauses", "paused_us")
+"""Names of the metrics of whole runs that comparisons use if a class is lossless."""
+
 PER_FLOW = "timeouts_per_flow"
 
 GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
@@ -120,7 +123,7 @@ class Metric:
     @property
     def is_total(self) -> bool:
         """Whether the metric exists for whole runs only."""
-        return self.name in TOTALS
+        return self.name in (*TOTALS, *PAUSES)
 
     @property
     def is_loss(self) -> bool:
@@ -130,7 +133,7 @@ class Metric:
     @property
     def is_relative(self) -> bool:
         """Whether values are compared by ratio; false for metrics that are often zero."""
-        return not self.is_loss and self.kind != PER_FLOW
+        return not self.is_loss and self.kind not in (PER_FLOW, *PAUSES)
 
     @property
     def is_better_high(self) -> bool:
@@ -150,6 +153,7 @@ class Metric:
             "goodput_gbps": "goodput",
             "loss_rate_in_switches": "loss in switches",
             "loss_rate_in_nics": "loss in hosts' NICs",
+            "paused_us": "time paused",
         }.get(self.kind, self.kind.replace("_", " "))
         words = self.words[-1:] if self.kind == "query_us" else self.words
         said = " ".join([kind, *(word.replace("_", " ") for word in words)])
@@ -277,7 +281,7 @@ class Flows:
             if self.key == "class":
                 if offered.classes is not None and not offered.classes & set(place):
                     raise UnknownMetric(
-                        f"no workload sends in {self.text!r}",
+                        f"no workload sends flows of {self.text!r}",
                         listed("the classes are", sorted(offered.classes)),
                     )
             elif place[-1] >= len(offered.workloads) or not any(map(offered.sends_flows, place)):
@@ -405,7 +409,7 @@ class Traced:
         if not re.fullmatch("[0-9]{1,9}", text):
             raise UnknownMetric(
                 f"{text!r} is not the number of a flow",
-                "write a number of the column `flow` in flows.parquet",
+                "write a number from the column `flow` in flows.parquet",
             )
         return cls(int(text))
 
@@ -445,8 +449,9 @@ class Window:
         """
         if span_us / self.us > MOST_STEPS:
             raise UnknownMetric(
-                f"{self.text} divides {span_us / 1e3:g} ms into {span_us / self.us:.3g} slices",
-                f"name a longer time; at most {MOST_STEPS:,} slices are allowed",
+                f"slices of {self.text} divide {span_us / 1e3:g} ms into {span_us / self.us:.3g} parts; "
+                f"at most {MOST_STEPS:,} are allowed",
+                "name longer slices",
             )
 
 

@@ -93,6 +93,12 @@ class Offered:
         return set(_marker_kinds(self.scenario))
 
     @cached_property
+    def lossless(self) -> list[str]:
+        """Lossless classes, such as `class3`; empty without `switch.lossless`."""
+        classes = (self.scenario["switch"].get("lossless") or {}).get("classes", [])
+        return [f"class{number}" for number in sorted(classes)]
+
+    @cached_property
     def network(self) -> Network:
         """Hosts, switches and ports of the topology."""
         return network(self.scenario["topology"])

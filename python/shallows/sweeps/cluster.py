@@ -202,7 +202,7 @@ class Board:
         self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """Return the progress of points that reported recently; workers that do not report may be killed."""
+        """Return the progress of points that reported recently; a silent worker may have been killed."""
         now = time.monotonic()
         return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
@@ -237,7 +237,7 @@ def run_far(
 
 
 def _pack_inputs(source: Source) -> dict[str, bytes]:
-    """Return the contents of a scenario's input files by their paths relative to the scenario."""
+    """Return a dict from each input file's path, relative to the scenario, to the file's contents."""
     base = source.folder
     paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]

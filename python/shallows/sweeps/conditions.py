@@ -191,7 +191,7 @@ def _compare(compared: Callable[[Any, Any], bool], one: Value, other: Value) -> 
     if isinstance(one, str) != isinstance(other, str) and compared in {operator.eq, operator.ne}:
         # An axis may have values of both types, such as "none" and "90KB".
         return compared is operator.ne
-    raise ValueError(f"cannot compare {_said(one)} with {_said(other)} by this operator")
+    raise ValueError(f"cannot compare {_said(one)} with {_said(other)} using this operator")
 
 
 def _calculate(op: ast.operator, one: Quantity, other: Quantity) -> Quantity:

@@ -161,5 +161,6 @@ def _point(source: Source, experiment: "Experiment", folder: Path | None) -> Poi
         damage,
         need=need_of(experiment),
         curves=experiment.marking_curves(),
+        headrooms=experiment.headrooms(),
         notes=(*experiment.notes(),),
     )

@@ -50,6 +50,8 @@ class Point:
     """Lower bound on the point's memory; None for a testbed run."""
     curves: str = "[]"
     """Marking curves as JSON."""
+    headrooms: str = "[]"
+    """Headroom of lossless classes as JSON, by kind of port."""
     notes: tuple[str, ...] = ()
     """Values that were computed from the scenario, with their formulas."""
 
@@ -150,6 +152,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
                 stamp(folder),
                 need,
                 experiment.marking_curves(),
+                experiment.headrooms(),
                 (*experiment.notes(),),
             )
         )

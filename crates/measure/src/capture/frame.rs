@@ -192,8 +192,8 @@ fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum of the pseudo header, with which the payload's
-/// checksum begins.
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum of the pseudo header, to which the rest of the
+/// payload's checksum is added.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
         source: address(header.source),

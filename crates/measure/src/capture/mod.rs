@@ -79,7 +79,7 @@ impl Captures {
         Ok(Self { groups, stacks, files, places, frame, said, captured: Vec::new(), failure: None })
     }
 
-    /// Creates the captures of a simulation, into the sinks that `open` returns.
+    /// Creates the captures of a simulation, which are written to the sinks that `open` returns.
     pub fn simulated(
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,

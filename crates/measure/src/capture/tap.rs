@@ -1,4 +1,4 @@
-//! Captured packets of one partition of a network, until they are written.
+//! Captured packets of one partition of a network, kept until they are written.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};

@@ -1,5 +1,5 @@
-//! Ideal completion time of a flow, the divisor of its slowdown: its bytes cross the same path without other traffic and without slow
-//! start.
+//! Ideal completion time of a flow: the time that its bytes need on the same path without other traffic and without slow start. The
+//! slowdown of a flow is its completion time divided by this time.
 
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
@@ -80,8 +80,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the recursion of a tandem of queues: a link begins to transmit a packet when the packet has arrived and the packet
-        /// before it has been transmitted.
+        /// Compares the result with the recursion for queues in tandem: a link begins to transmit a packet when the packet has arrived and
+        /// the previous packet has been transmitted.
         #[test]
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),

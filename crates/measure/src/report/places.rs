@@ -64,7 +64,7 @@ impl Report {
         Value::Object(described.collect())
     }
 
-    /// Returns the mean of dropped/received over the switch ports that received packets: loss as BCC's scripts print it.
+    /// Returns the mean of dropped/received over the switch ports that received packets: the loss rate that BCC's scripts print.
     pub(super) fn mean_loss_over_ports(&self) -> f64 {
         let hosts = self.experiment.network.hosts;
         let ports = self.ports.iter().zip(&self.experiment.network.links);

@@ -14,15 +14,15 @@ use super::statistics::{self, ratio};
 /// Outcome of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryOutcome {
-    /// Number in the scenario of the workload that sent the query.
+    /// Index of the query's workload in the scenario.
     pub workload: u16,
-    /// Number of the query within that workload, in the order of query starts.
+    /// Number of the query among the queries of its workload, in the order of their starts.
     pub number: u32,
     /// Client of the query.
     pub client: HostId,
     /// Start of the query, before any jitter.
     pub start: Instant,
-    /// Time from `start` to the last response, or to the deadline if it is earlier; `None` if the run ended before.
+    /// Time from `start` to the last response or to the deadline, whichever comes first; `None` if the run ended before both.
     pub completion_time: Option<Duration>,
     /// Number of responses that a complete result of the query contains.
     pub responses: u32,

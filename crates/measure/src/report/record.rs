@@ -85,7 +85,7 @@ pub struct Measured {
 /// Outcome of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
-    /// Number in the scenario of the flow's workload.
+    /// Index of the flow's workload in the scenario.
     pub workload: u16,
     /// Arrival time.
     pub arrival: Instant,
@@ -97,7 +97,8 @@ pub struct FlowOutcome {
     pub size: Option<Bytes>,
     /// Bytes that reached the receiver in order.
     pub delivered: Bytes,
-    /// Time from arrival to completion; `measure.fct` in the scenario chooses whether receiver or sender completes. `None` if unfinished.
+    /// Time from arrival to completion; `measure.fct` in the scenario determines whether the receiver or the sender completes the flow.
+    /// `None` if unfinished.
     pub completion_time: Option<Duration>,
     /// Number of expiries of the flow's retransmission timer.
     pub timeouts: u32,
@@ -109,7 +110,7 @@ pub struct FlowOutcome {
     pub longest_arrival_gap: Option<Duration>,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Number of the query that the flow belongs to, within its workload.
+    /// Number of the flow's query among the queries of its workload; `None` for a flow outside queries.
     pub query: Option<u32>,
 }
 
@@ -252,7 +253,7 @@ impl Report {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Returns the ideal completion time of a complete flow: its bytes cross its path without other traffic and without slow start.
+    /// Returns the ideal completion time of a complete flow: the time that it would take alone on its path, without slow start.
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");

@@ -114,7 +114,7 @@ impl Report {
         is_idle.then(|| text.to_owned()).into_iter().collect()
     }
 
-    /// Returns warnings about the numbers: markers that never acted, misleading losses, unfinished flows and queries.
+    /// Returns warnings about the results: markers that never acted, misleading losses, unfinished flows and queries.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut fired = std::collections::BTreeMap::new();

@@ -54,7 +54,7 @@ impl Report {
         }
     }
 
-    /// Returns the number in the scenario of each workload that sends flows. The tables show these numbers.
+    /// Returns, for each workload that sends flows, its index in the scenario. The tables identify workloads by this index.
     pub(super) fn workload_places(&self) -> Vec<u16> {
         let places = self.experiment.workload_places().into_iter();
         places.map(|place| u16::try_from(place).expect("checked by the scenario")).collect()

@@ -119,7 +119,7 @@ impl Site<'_> {
         };
         let holds = checker.require(!share || packets >= 1.0, &format!("{key}.limit"), || {
             format!(
-                "must leave each of the two queues at least one packet of {2}, got {0} divided {1}",
+                "must leave room for one packet of {2} in each of the two queues, got a limit of {0}, divided {1}",
                 p.limit,
                 name_of(&p.division),
                 self.packet

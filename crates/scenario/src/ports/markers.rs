@@ -230,7 +230,7 @@ impl Site<'_> {
 
     fn ein(&self, m: &spec::Ein, key: &str, checker: &mut Checker<'_>) -> aqm::EinConfig {
         checker.require(m.threshold > 0.0 && m.threshold.is_finite(), &format!("{key}.threshold"), || {
-            format!("must be a finite share of the line rate above 0, got {}", m.threshold)
+            format!("must be a finite number above 0 (a fraction of the line rate), got {}", m.threshold)
         });
         aqm::EinConfig {
             samples: samples(m.samples, 1, key, checker),

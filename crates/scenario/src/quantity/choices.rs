@@ -29,7 +29,7 @@ impl Jitter {
         }
     }
 
-    /// Returns an equal jitter without `"auto"`: a duration, or off if the delay is zero.
+    /// Returns this jitter with `"auto"` replaced by its value: a duration, or off if the delay is zero.
     pub(crate) fn spelled_out(self, rate: Rate, packet: Bytes) -> Self {
         let time = self.time(rate, packet);
         if time == Duration::ZERO { Self::Off } else { Self::Upto(time) }
@@ -58,6 +58,38 @@ pub(crate) enum Every {
     #[default]
     Event,
     Interval(Duration),
+}
+
+/// Headroom of a lossless class: `"auto"`, `"sonic-spectrum"` or a size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HeadroomSize {
+    #[default]
+    Auto,
+    SonicSpectrum,
+    Is(Bytes),
+}
+
+impl FromStr for HeadroomSize {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "sonic-spectrum" => Ok(Self::SonicSpectrum),
+            _ => Size::from_str(text)
+                .map(|size| Self::Is(size.0))
+                .map_err(|error| format!("{error}; \"auto\" and \"sonic-spectrum\" are also allowed")),
+        }
+    }
+}
+
+impl fmt::Display for HeadroomSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::SonicSpectrum => f.write_str("sonic-spectrum"),
+            Self::Is(size) => size.fmt(f),
+        }
+    }
 }
 
 impl FromStr for Jitter {
@@ -174,4 +206,11 @@ as_text!(
     "Backpressure",
     "\"off\" or a size such as \"1MiB\"",
     r"^(off|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
+);
+
+as_text!(
+    HeadroomSize,
+    "HeadroomSize",
+    "\"auto\", \"sonic-spectrum\" or a size such as \"64KB\"",
+    r"^(auto|sonic-spectrum|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
 );

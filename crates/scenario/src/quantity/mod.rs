@@ -5,7 +5,7 @@ mod numbers;
 mod per_queue;
 mod text;
 
-pub(crate) use choices::{Backpressure, Every, Jitter, Tso};
+pub(crate) use choices::{Backpressure, Every, HeadroomSize, Jitter, Tso};
 pub(crate) use numbers::{MAX_PACKET, PacketSize, Window};
 pub(crate) use per_queue::PerQueue;
 pub(crate) use text::{Amount, Automatic, Depth, MAX_TIME, Size, Speed, Time};

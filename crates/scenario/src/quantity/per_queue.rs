@@ -14,7 +14,7 @@ pub(crate) enum PerQueue<T> {
 }
 
 impl<T: Copy> PerQueue<T> {
-    /// Returns the value of each of `queues` queues, or `None` if the setting is a list with another number of entries.
+    /// Returns the value of each of `queues` queues, or `None` if the setting is a list of a different length.
     pub(crate) fn spread(&self, queues: usize) -> Option<Vec<T>> {
         match self {
             Self::All(value) => Some(vec![*value; queues]),

@@ -17,7 +17,7 @@ pub(crate) struct Capture {
     /// Ports, given by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) ports: Vec<String>,
-    /// Hosts whose packets are captured in both directions: those that the host sends, and those that its switch sends to it.
+    /// Hosts whose packets are captured in both directions: from the host to its switch, and from the switch to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hosts: Option<HostSet>,
     /// Bytes kept of each packet, including its headers: 94 B to 262,144 B. Packet contents are written as zeros. Default `"96B"`.

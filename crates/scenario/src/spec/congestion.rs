@@ -76,10 +76,10 @@ pub(crate) enum HyStart {
     /// Slow start ends only with a loss, with a mark, or when the window reaches the slow-start threshold.
     #[default]
     Off,
-    /// Growing round-trip times, confirmed by a phase in which the window grows more slowly (HyStart++, RFC 9406).
+    /// Slow start ends before a loss if round-trip times grow and a phase of slower window growth confirms this (HyStart++, RFC 9406).
     #[serde(rename = "hystart++")]
     PlusPlus,
-    /// A train of acknowledgements that lasts half a round trip, or growing round-trip times (Linux).
+    /// Slow start ends before a loss if a train of acknowledgements lasts half a round trip, or if round-trip times grow (Linux).
     Linux,
 }
 
@@ -93,8 +93,8 @@ pub(crate) struct Pulser {
     /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
-    /// Whether the brake works as in the authors' testbed: ECE activates the brake and sets the slow-start threshold to the safe window,
-    /// and has no other effect on the window. Default false: explicit incast notifications activate the brake.
+    /// Whether the brake works as in the testbed of Pulser's authors: ECE activates the brake and sets the slow-start threshold to the safe
+    /// window, and has no other effect on the window. Default false: explicit incast notifications activate the brake.
     #[serde(default)]
     pub(crate) as_released: bool,
     /// Keys of DCTCP, as in the kind `dctcp`.

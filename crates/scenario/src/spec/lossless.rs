@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
+use shallows_switch::ingress::Compares;
 
-use crate::quantity::{Automatic, Size, Time};
+use crate::quantity::{Automatic, HeadroomSize, Size, Time};
 
 /// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. Every port
 /// counts the packets of each class that arrive at it; each count is a priority group. A group takes reserved memory first, then the shared
@@ -21,13 +22,21 @@ pub(crate) struct Lossless {
     /// Fixed limit on the shared memory that a group uses (SONiC: `static_th`), instead of `alpha`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Size>,
+    /// State that is compared with the limit of a group: `"with"` the arriving packet (default), as on Trident 3, Tomahawk 3 and Tomahawk 5,
+    /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2.
+    #[serde(default)]
+    pub(crate) compares: Compares,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
     /// Headroom of each lossless group (SONiC: `xoff`): memory for the packets that arrive after the pause. `"auto"` (default) computes it
-    /// from the rate and delay of the link, the largest packet and the response time.
+    /// from the rate and delay of the link, the largest packet and the response time. `"sonic-spectrum"` is the value that SONiC computes
+    /// for the Spectrum chip with cells of `switch.buffer.cell` (sonic-swss, July 2026).
     #[serde(default)]
-    pub(crate) headroom: Automatic<Size>,
+    pub(crate) headroom: HeadroomSize,
+    /// Inputs of SONiC's formula; only with `headroom = "sonic-spectrum"`. Default: those that SONiC ships.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sonic: Option<Sonic>,
     /// Size of a pool of headroom that all groups of a switch share. `headroom` is then the most that one group may take from the pool, and
     /// loss is possible if too many groups pause at once. Default: every group has its own headroom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,6 +119,42 @@ pub(crate) struct RoutingLoop {
     /// Names of the switches in the loop, at least two. Each passes the packets to the next one, and the last to the first. Other switches
     /// keep their routes.
     pub(crate) through: Vec<String>,
+}
+
+/// Inputs of SONiC's formula for the headroom of Spectrum chips.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sonic {
+    /// MTU of the ports. Default `"9100B"`.
+    #[serde(default = "port_mtu")]
+    pub(crate) mtu: Size,
+    /// MTU of lossless traffic (SONiC: `mtu` of `LOSSLESS_TRAFFIC_PATTERN`). Default `"1024B"`.
+    #[serde(default = "lossless_mtu")]
+    pub(crate) lossless_mtu: Size,
+    /// Percentage of small packets, from 0 to 100 (SONiC: `small_packet_percentage`). Default 50.
+    #[serde(default = "half")]
+    pub(crate) small_packets: u8,
+    /// Delay of MAC and PHY, as the bytes that arrive during it (SONiC: `mac_phy_delay`). Default: 0.8 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mac_phy: Option<Size>,
+}
+
+impl Default for Sonic {
+    fn default() -> Self {
+        Self { mtu: port_mtu(), lossless_mtu: lossless_mtu(), small_packets: half(), mac_phy: None }
+    }
+}
+
+fn port_mtu() -> Size {
+    Size(Bytes(9_100))
+}
+
+fn lossless_mtu() -> Size {
+    Size(Bytes(1_024))
+}
+
+fn half() -> u8 {
+    50
 }
 
 fn nothing() -> Size {

@@ -151,16 +151,18 @@ pub(crate) struct MqEcn {
     /// Point at which packets are marked. Default `"enqueue"`.
     #[serde(default)]
     pub(crate) at: Point,
-    /// Whether the backlog includes the packet that is being enqueued or dequeued. Default true, as in the released simulator.
+    /// Whether the backlog includes the packet that is being enqueued or dequeued. Default true, as in MQ-ECN's simulator.
     #[serde(default = "yes")]
     pub(crate) counts_packet: bool,
 }
 
-/// RED on the average backlog. By default it has the rules of the paper with the numbers of ns-2; `variant = "ns-2"` selects ns-2's rules.
+/// RED on the average backlog. By default it has the rules of Floyd and Jacobson with the numbers of ns-2; `variant = "ns-2"` selects the
+/// rules of ns-2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedClassic {
-    /// Rules of the paper (default), or those of ns-2 with its defaults (gentle, in bytes, `wait_`). The other keys change single rules.
+    /// Rules of Floyd and Jacobson (default), or those of ns-2 with its defaults (gentle, in bytes, `wait_`). The other keys change single
+    /// rules.
     #[serde(default)]
     pub(crate) variant: RedVariant,
     /// Average backlog below which no packet is marked, in bytes or packets according to `unit`. `"auto"` (default): as in ns-2's automatic
@@ -176,7 +178,7 @@ pub(crate) struct RedClassic {
     /// Queueing delay from which `"auto"` computes kmin, which is half of this delay and at least 5 packets. Default `"5ms"`.
     #[serde(default = "five_milliseconds")]
     pub(crate) target_delay: Time,
-    /// Probability at an average just below kmax. Default 0.1.
+    /// Probability of marking or dropping a packet at an average just below kmax. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) pmax: f64,
     /// Backlog whose average is computed: `"queue"` (default) or `"port"`.
@@ -222,7 +224,7 @@ pub(crate) enum RedVariant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ein {
-    /// Backlog above which notifications continue once they have started. The paper uses the ECN threshold.
+    /// Backlog above which notifications continue once they have started. Pulser's paper uses the ECN threshold.
     pub(crate) high_water: Depth,
     /// Number N of the most recent dequeues over which the growth of the backlog is averaged. Default 50.
     #[serde(default = "fifty")]
@@ -285,8 +287,8 @@ pub(crate) struct Codel {
     pub(crate) queues: Option<Vec<u8>>,
 }
 
-/// RED on the occupancy of the shared pool. A value `"auto"` is computed from the scenario by the paper's formula; value and formula are
-/// printed before the run.
+/// RED on the occupancy of the shared pool. A value `"auto"` is computed from the scenario by BCC's formula (INFOCOM '20); value and
+/// formula are printed before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bcc {
@@ -294,8 +296,8 @@ pub(crate) struct Bcc {
     /// dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
-    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. If kmin equals kmax, the
-    /// marker is the paper's cut-off variant.
+    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h, with the link rate C, the number N of ports in the pool,
+    /// and the time `h`. If kmin equals kmax, the marker is BCC's cut-off variant.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
     /// Marking probability at an occupancy just below kmax. Default 0.1.
@@ -311,7 +313,7 @@ pub(crate) struct Bcc {
     /// Round-trip time without queues. `"auto"` (default): the round-trip time of the longest path.
     #[serde(default)]
     pub(crate) rtt: Automatic<Time>,
-    /// Point at which packets are marked. Default `"dequeue"`, as in the paper's switch (§IV-C).
+    /// Point at which packets are marked. Default `"dequeue"`, as in BCC's switch (§IV-C).
     #[serde(default = "dequeue")]
     pub(crate) at: Point,
     /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.

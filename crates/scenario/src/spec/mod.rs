@@ -141,8 +141,8 @@ pub(crate) struct Host {
     /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum random delay, uniform, of each packet at its host; packets keep their order. Without this jitter, identical senders
-    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
+    /// Maximum random delay of each packet at its host, distributed uniformly; packets keep their order. Without this jitter, identical
+    /// senders synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
     /// Groups of hosts whose settings differ from those of other hosts. Default: none.
@@ -160,8 +160,8 @@ impl Host {
     }
 }
 
-/// Group of hosts with settings of their own, or that results list separately. A host is in at most one group; the hosts in none form the
-/// group `default`. Workloads refer to a group by name: `senders = "group:old"`.
+/// Group of hosts that have their own settings, or that results list separately. A host is in at most one group; all hosts without a group
+/// form the group `default`. Workloads refer to a group by name: `senders = "group:old"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
@@ -178,7 +178,7 @@ pub(crate) struct Group {
     /// other value replaces the whole value in `[tcp]`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Settings of the group's NICs that differ from `host.nic`. They replace values as in `tcp`. Default: none.
+    /// Settings of the group's NICs that differ from `host.nic`. They replace values by the same rules as the group's `tcp`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
     /// Largest IP packet of the group's hosts, at most `topology.mtu`. A connection uses the smaller value of its two hosts. Default:
@@ -202,8 +202,8 @@ pub(crate) struct Nic {
     /// up to 64 KB each (a waiting burst counts as one packet). Default without `backpressure`: `"1000p"`, as in simulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// Limit of a connection's data in this queue; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit is two
-    /// segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
+    /// Limit of a connection's data in the queue of the NIC; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit
+    /// is two segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
     /// Linux). Default `"1MiB"`, as in Linux 4.20 to 6.15; later versions have 4 MiB. `"off"`: connections send into a full queue, which
     /// drops packets, as in ns-2.
     #[serde(default = "one_mebibyte")]

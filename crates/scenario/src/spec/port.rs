@@ -141,17 +141,17 @@ fn one_weight() -> PerQueue<u32> {
     PerQueue::All(1)
 }
 
-/// Hashed Credits Fair. The defaults are the paper's settings for long flows (§5.1.1). Other values are alternatives that the paper
-/// describes (§4).
+/// Hashed Credits Fair. The defaults are the settings of the HCF paper for long flows (§5.1.1). Other values are alternatives that the
+/// paper describes (§4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hcf {
-    /// Limit of both queues together (the paper's B).
+    /// Limit of both queues together (B in the HCF paper).
     pub(crate) limit: Amount,
-    /// Number of bins (the paper's K). Default 20.
+    /// Number of bins (K in the HCF paper). Default 20.
     #[serde(default = "twenty")]
     pub(crate) bins: u32,
-    /// Credits that each bin gets at the start of a period (the paper's c0), in packets or bytes. Default `"1p"`.
+    /// Credits that each bin gets at the start of a period (c0 in the HCF paper), in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
     /// Number of bins to which each packet is hashed. Several bins form a Bloom counter (§4.1). Default 1.
@@ -241,7 +241,7 @@ pub(crate) struct Sfq {
     /// Limit of all buckets together, in packets. Default 40.
     #[serde(default = "forty")]
     pub(crate) max_packets: u32,
-    /// Packet fields that choose the bucket. Default `"address-pair"`, the conversation of the paper; ns-2 uses `"address-sum"`.
+    /// Packet fields that choose the bucket. Default `"address-pair"`, as in the SFQ paper; ns-2 uses `"address-sum"`.
     #[serde(default = "address_pair")]
     pub(crate) hash: FlowHash,
     /// Time between two changes of the hash function. A change may reorder packets. Default: it never changes.

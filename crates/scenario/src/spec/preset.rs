@@ -99,7 +99,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Updates the times in `set` that follow another key. `follows` gives, for each such time, the path of the other key or a rule
+/// Updates the times in `set` that depend on another key. `follows` gives, for each such time, the path of the other key or a rule
 /// ([`before`]). If `given` has the other key, the time is computed from it. Values that are not times are ignored, because the checks of
 /// those keys report them.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {

@@ -46,7 +46,8 @@ pub(crate) struct PartitionAggregate {
     /// Number of rounds of a query, all with the same workers. DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
     #[serde(default = "one_iteration")]
     pub(crate) iterations: u16,
-    /// Maximum random delay, uniform, of each request. If there are no requests, it delays each response or part. Default `"0s"`.
+    /// Maximum random delay of each request, distributed uniformly. Without requests, each response or part is delayed instead. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time for which a client waits in each round. Later responses are received but not counted. Default: no limit.
@@ -92,11 +93,11 @@ pub(crate) enum Asking {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answers {
-    /// A connection of its own, so that each connection carries data in one direction only.
+    /// The response has its own connection, so that each connection carries data in one direction only.
     #[default]
     OwnConnection,
-    /// The connection of the request. The response then also acknowledges the request, and the connection carries its next request only
-    /// after the response.
+    /// The response uses the connection of its request. It then also acknowledges the request, and the connection carries its next request
+    /// only after the response.
     SameConnection,
 }
 
@@ -180,7 +181,8 @@ pub(crate) struct BlockTransfer {
     /// Time from the arrival of a block's last part to the request for the next block. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
-    /// Maximum random delay, uniform, of each request. If there are no requests, it delays each response or part. Default `"0s"`.
+    /// Maximum random delay of each request, distributed uniformly. Without requests, each response or part is delayed instead. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time at which the first block is fetched. Default `"0s"`.

@@ -31,21 +31,21 @@ pub(crate) struct Ictcp {
     /// Share of the link's rate that all connections together may use, above 0 and at most 1. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) share: f64,
-    /// Unused share of a window, up to which the window may grow. Default 0.1.
+    /// Unused share of a window up to which the window may grow. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) gamma1: f64,
-    /// Unused share of a window, above which the window shrinks. Default 0.5.
+    /// Unused share of a window above which the window shrinks. Default 0.5.
     #[serde(default = "half")]
     pub(crate) gamma2: f64,
     /// Weight of earlier measurements in the moving average of the throughput, from 0 to 1. Default 0.2, as in the module of the SING
     /// group.
     #[serde(default = "fifth")]
     pub(crate) beta: f64,
-    /// Number of consecutive round trips with too much unused window after which a window shrinks. Default 3; the module of the SING group
-    /// uses 1.
+    /// Number of consecutive round trips in which too much of a window is unused, after which the window shrinks. Default 3; the module of
+    /// the SING group uses 1.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
-    /// Available share of the link's rate, below which windows above the average shrink. Default 0.2.
+    /// Share of the link's rate. While less bandwidth than this share is unused, windows above the average shrink. Default 0.2.
     #[serde(default = "fifth")]
     pub(crate) fairness: f64,
     /// Round-trip time above which the window of a connection is not controlled. Default `"2ms"`.

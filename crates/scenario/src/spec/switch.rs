@@ -61,22 +61,22 @@ pub(crate) enum Ecmp {
     Ns2Bcc,
 }
 
-/// Ports whose settings differ from those of other ports. Keys that an entry omits keep the values of all ports.
+/// Ports whose settings differ from those of other ports. Keys that an entry omits keep the values that are set for all ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortOverride {
     /// Ports, given by kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
-    /// Queues and scheduler of these ports.
+    /// Queues and scheduler of the ports that match this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port: Option<Port>,
-    /// Markers of these ports.
+    /// Markers of the ports that match this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) markers: Option<Vec<Marker>>,
-    /// Shaper of these ports.
+    /// Shaper of the ports that match this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Time that a packet takes on the link if a marker of these ports drops it at dequeue.
+    /// Time that a packet takes on the link if a marker of a matching port drops the packet at dequeue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
 }
@@ -124,7 +124,7 @@ pub(crate) struct DynamicThreshold {
     pub(crate) cell: Option<Size>,
 }
 
-/// Fixed partition for every port. There is no shared pool, so `pool`, `ports_per_pool`, `reserved` and `alpha` do not exist.
+/// Fixed partition for every port. There is no shared pool, so the keys `pool`, `ports_per_pool`, `reserved` and `alpha` do not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
@@ -178,8 +178,8 @@ pub(crate) struct Abm {
     /// Share of a queue's threshold that its backlog must reach before the queue counts as congested. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) congested: f64,
-    /// Number of bytes that a port sends between two measurements of drain rates; choose about the bytes of one round-trip time. Default
-    /// `"75KB"`.
+    /// Number of bytes that a port sends between two measurements of drain rates; it should be about the number of bytes sent in one
+    /// round-trip time. Default `"75KB"`.
     #[serde(default = "window")]
     pub(crate) window: Size,
     /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.

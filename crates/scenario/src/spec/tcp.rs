@@ -19,7 +19,7 @@ use crate::quantity::{Time, Window};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcp {
     /// Preset: sets several keys at once to the values of an implementation: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or
-    /// `"ns-2"`, as in the papers' scripts. Other keys of this table override the preset. Default: none.
+    /// `"ns-2"`, as in BCC's scripts. Other keys of this table override the preset. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<Preset>,
     /// Note on the keys that the preset has set.
@@ -100,14 +100,15 @@ pub(crate) struct Tcp {
     /// Change of the window after a connection has sent nothing for an RTO. Default `"reduce"` (RFC 5681 §4.1).
     #[serde(default)]
     pub(crate) restart_after_idle: RestartAfterIdle,
-    /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
+    /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the simulators of the reproduced
+    /// papers.
     #[serde(default)]
     pub(crate) handshake: bool,
     /// Effect of a lost SYN or SYN-ACK on the connection. Requires `handshake`. Default `"careful"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) lost_syn: LostSyn,
-    /// Whether the last segment of a connection carries a FIN, which the receiver acknowledges at once. Default false, as in the papers'
-    /// simulators.
+    /// Whether the last segment of a connection carries a FIN, which the receiver acknowledges at once. Default false, as in the simulators
+    /// of the reproduced papers.
     #[serde(default)]
     pub(crate) fin: bool,
     /// Whether packets carry timestamps (RFC 7323), which take 12 bytes and give one RTT sample for each acknowledgement. Without
@@ -150,7 +151,7 @@ pub(crate) struct Rto {
     /// Timeout before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
     #[serde(default = "one_second")]
     pub(crate) initial: Time,
-    /// Shortest timeout. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the papers 5 or 10 ms.
+    /// Shortest timeout. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the reproduced papers 5 or 10 ms.
     #[serde(default = "one_second")]
     pub(crate) min: Time,
     /// Longest timeout, including backoff. Default `"60s"` (RFC 6298 §2.5).

@@ -41,7 +41,7 @@ pub(crate) struct Star {
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link in addition to its IP packet; Ethernet with preamble and gap has 38. Default 0, as in the
-    /// papers' simulators.
+    /// simulators of the reproduced papers.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links whose rate or delay differs from that of other links of the same kind.

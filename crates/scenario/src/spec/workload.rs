@@ -14,7 +14,7 @@ use crate::tagged::tagged;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Poisson {
-    /// Load: the average share of the capacity of the links in `of` that the flows use. Below 1 unless `overload` is set.
+    /// Load: the average share of the capacity that the flows use, on the links that `of` selects. Below 1 unless `overload` is set.
     pub(crate) load: f64,
     /// Links to whose capacity `load` refers. Default `"receivers"`.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub(crate) enum Counted {
     /// Every byte on the wire: data, and the headers and framing of each segment. Acknowledgements do not count.
     #[default]
     Wire,
-    /// Data, scaled by the ratio of a full packet's size to its data, as in the papers' scripts.
+    /// Data, scaled by the ratio of a full packet's size to its data, as in the scripts of the reproduced papers.
     FullSegments,
     /// Data alone.
     Payload,
@@ -217,13 +217,13 @@ pub enum WhenBusy {
 pub(crate) struct WarmUp {
     /// Number of bytes.
     pub(crate) bytes: Size,
-    /// Earliest time of this data. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which this data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub(crate) from: Time,
-    /// Latest time of this data.
+    /// Latest time at which this data is sent.
     pub(crate) to: Time,
 }
 
-/// Flows from every sender to every receiver that last as long as the run.
+/// Flows that last as long as the run, from every sender to every receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LongLived {
@@ -237,7 +237,7 @@ pub(crate) struct LongLived {
     /// Time at which flows start, apart from the random delay `spread`. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Maximum random delay, uniform, of the start of each flow. Default `"0s"`: all flows start at once.
+    /// Maximum random delay of the start of each flow, distributed uniformly. Default `"0s"`: all flows start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
@@ -278,7 +278,7 @@ pub(crate) struct Incast {
     /// `queries.parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) think_time: Option<Time>,
-    /// Maximum random delay, uniform, of each response. Default `"0s"`: all responses start at once.
+    /// Maximum random delay of each response, distributed uniformly. Default `"0s"`: all responses start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
@@ -327,14 +327,15 @@ pub(crate) struct Udp {
     pub(crate) receivers: HostSet,
     /// Rule for the times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
-    /// Whether the total traffic that all workloads offer a link may exceed its capacity. The total ignores start and stop times, and may
-    /// always equal the capacity. Default false.
+    /// Whether the total traffic that all workloads offer a link may exceed its capacity. The total ignores start and stop times. A total
+    /// equal to the capacity is always allowed. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
     /// Bytes of data in each datagram. Default: the largest payload that fits into the MTU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// Time at which a source sends its first datagram; with the pattern `poisson`, it comes a random time later. Default `"0s"`.
+    /// Time at which a source sends its first datagram; with the pattern `poisson`, the first datagram leaves a random time later. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Time after which no datagram is sent. Default: the end of the run.

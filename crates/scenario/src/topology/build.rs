@@ -12,6 +12,7 @@ use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
 use crate::groups::{self, Racked};
+use crate::headroom;
 use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
@@ -53,6 +54,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     if let Some(lossless) = &spec.switch.lossless {
         lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
+        network.notes.extend(headroom::sonic_notes(&network));
     } else {
         nic_pauses::require_lossless(spec, checker);
     }
@@ -127,7 +129,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             }
             let Some(each) = t.hosts_per_edge() else {
                 let message = format!(
-                    "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number \
+                    "the number of hosts on each edge switch, oversubscription times k/2, must be a whole number \
                      above 0, got {} times {}",
                     t.oversubscription,
                     t.k / 2

@@ -1,6 +1,8 @@
 //! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
+use serde::Serialize;
 use shallows_core::{Duration, Instant};
+use shallows_switch::headroom::sonic_spectrum;
 use shallows_switch::ingress::{self, GroupConfig};
 use shallows_switch::pfc::{ReceiveConfig, WatchdogConfig};
 
@@ -26,16 +28,41 @@ pub struct Lossless {
 }
 
 /// Settings of a port in a network with lossless classes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LosslessPort {
     /// Priority groups of packets that arrive at this port: one for each lossless class, then one for all other classes. Empty at hosts.
     pub groups: Vec<GroupConfig>,
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
+    /// Headroom of each lossless group, with its terms; `None` at hosts.
+    pub headroom: Option<Headroom>,
+    /// Terms of SONiC's formula, if it gave the headroom.
+    pub sonic: Option<sonic_spectrum::Headroom>,
     /// Receive buffer of a host that reads at a limited rate.
     pub receive: Option<ReceiveConfig>,
     /// PFC storm of a host.
     pub storm: Option<Storm>,
+}
+
+/// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Headroom {
+    /// Bytes that arrive while a packet blocks the PFC frame, and while the frame is sent.
+    pub own_bytes: u64,
+    /// Bytes in flight on the cable in both directions.
+    pub cable_bytes: u64,
+    /// Bytes that arrive until the sender responds.
+    pub response_bytes: u64,
+    /// Packet that the sender may have begun when it responds.
+    pub peer_bytes: u64,
+    /// Packet that no longer fits below the limit of the group, and one byte for the rounding of times.
+    pub above_limit_bytes: u64,
+    /// Bytes of memory per arriving byte in the worst case; more than 1 if packets occupy whole cells.
+    pub occupancy: f64,
+    /// Memory that all of these bytes need.
+    pub needed_bytes: u64,
+    /// Headroom that the group has.
+    pub headroom_bytes: u64,
 }
 
 /// PFC storm of a host, which pauses its switch whatever it receives.

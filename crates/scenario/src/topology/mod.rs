@@ -14,6 +14,6 @@ mod routes;
 pub(crate) mod routing;
 
 pub use epoch::{Epoch, LinkState};
-pub use lossless::{Lossless, LosslessPort, Storm};
+pub use lossless::{Headroom, Lossless, LosslessPort, Storm};
 pub use network::{FIRST_PORT, Link, Network, NodeId, PortKind, SERVICE_PORT};
 pub use routes::Routing;

@@ -11,7 +11,7 @@ use super::lossless::Lossless;
 use super::routes::Routing;
 use crate::membership::Groups;
 
-/// Number of a host or a switch: hosts first, then switches.
+/// Number of a host or a switch. All hosts come before all switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
@@ -57,7 +57,7 @@ pub struct Link {
     pub delay: Duration,
     /// Kind of the link's egress port.
     pub kind: PortKind,
-    /// Index in [`Network::ports`] of the egress port's configuration.
+    /// Index of the egress port's configuration in [`Network::ports`].
     pub port: usize,
     /// Index of the pool that the egress port uses, among the pools of the node's buffer.
     pub pool: usize,

@@ -157,13 +157,13 @@ impl Graph {
         self.search_all(self.edges().collect()).0
     }
 
-    /// Returns the distance of each switch from `target` in links, and all switches in ascending order of this distance. The search starts
-    /// at the target, because every cable has both directions.
+    /// Returns the distance of each switch from `target` as a number of links, and all switches in ascending order of this distance. The
+    /// search starts at the target, because every cable has both directions.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         self.search_all(vec![target])
     }
 
-    /// Returns the distance of each switch from the nearest of several targets in links, and all switches in ascending order of this
+    /// Returns the distance of each switch from the nearest of `targets` as a number of links, and all switches in ascending order of this
     /// distance.
     fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
@@ -182,7 +182,7 @@ impl Graph {
         (distance, order)
     }
 
-    /// Returns the switches that reach `target`, each with the delay of the slowest of its shortest paths to it.
+    /// Returns the switches that can reach `target`, each with the largest delay among the shortest paths from that switch.
     fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
         let (distance, order) = self.search(target);
         let mut longest = vec![Duration::ZERO; self.trunks.len()];

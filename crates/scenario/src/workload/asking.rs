@@ -45,7 +45,7 @@ pub(crate) struct Config {
 pub(crate) enum Response {
     /// A fixed size.
     Each(Bytes),
-    /// This size divided by the number of workers, rounded up.
+    /// The total size of all responses to a query. Each response is an equal part, rounded up.
     Total(Bytes),
     /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),

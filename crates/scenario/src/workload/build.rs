@@ -237,7 +237,7 @@ impl Builder<'_, '_, '_> {
         let fits = self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
-                "with a load of {load}, the link {} must carry {:.4} times its rate of {}, headers included; use a \
+                "with a load of {load}, the link {} would carry {:.4} times its rate of {}, headers included; use a \
                  lower load, or set overload = true",
                 link.name, share, link.rate
             )
@@ -432,8 +432,7 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Records whether the end of a workload of datagrams or echo requests can end the run: only if its sources stop and the run has no
-    /// stop time.
+    /// Marks a workload of datagrams or echo requests as unbounded, unless its sources have a stop time and the run has none.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

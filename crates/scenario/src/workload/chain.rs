@@ -51,7 +51,7 @@ impl Lists {
     }
 }
 
-/// Dependencies between the flows of a list, which are identified by their index in the list.
+/// Dependencies between the flows of a list. A flow is identified by its index in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
     /// Dependency of each flow, up to the last flow that waits. `Flow::at` of a waiting flow is its delay after the signal.
@@ -87,7 +87,7 @@ impl Links {
         (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
     }
 
-    /// Returns the signals that a flow emits: first when it is received, then when it is acknowledged.
+    /// Returns the signals that a flow emits: first those for its receipt, then those for its acknowledgement.
     fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }
@@ -194,7 +194,7 @@ impl Signals {
     }
 }
 
-/// Workload of the flows of a list with dependencies, limited to flows that a set of hosts sends.
+/// Workload that sends the flows of a list with dependencies, limited to the flows from a set of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     list: Arc<List>,

@@ -121,8 +121,8 @@ pub struct Arrivals {
     pub queries: f64,
 }
 
-/// Returns the number of events that begin at `start` and follow each other after `gap` picoseconds. It is at most `most`, and events after
-/// `end` do not count.
+/// Returns the number of events if one occurs at `start` and another after every `gap` picoseconds. The result is at most `most`; events
+/// after `end` do not count.
 pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
     let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
     most.map_or(f64::INFINITY, |most| most as f64).min(until)
@@ -140,7 +140,7 @@ pub enum Milestone {
 /// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A flow that starts no earlier than any flow before it. It starts at its time whatever happens until then.
+    /// A flow that starts no earlier than any flow before it. No event until its start time can change it.
     Flow(Flow),
     /// No flow until this time, unless one of the workload's flows completes earlier.
     Until(Instant),
@@ -160,8 +160,8 @@ pub trait Workload: fmt::Debug + Send {
     /// flow has started, at the time of a [`Next::Until`], and at [`Self::due`] after one of the workload's flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// Returns the time of the next action of a workload that reacts, unless one of its flows completes earlier. Returns `None` if the
-    /// workload only waits for its flows.
+    /// Returns the time at which a workload that reacts to its flows acts next, unless one of its flows completes earlier. Returns `None`
+    /// if the workload only waits for its flows.
     fn due(&self) -> Option<Instant> {
         None
     }

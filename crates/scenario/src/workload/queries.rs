@@ -37,11 +37,11 @@ pub(crate) struct Queries {
     processes: Vec<Process>,
     agenda: Agenda,
     plans: Plans,
-    /// Unfinished queries whose clients are among these hosts, by name.
+    /// Unfinished queries whose clients are among `hosts`, by name.
     asked: BTreeMap<u32, Asked>,
-    /// Rounds that wait for responses and whose requesters are among these hosts.
+    /// Rounds that wait for responses and whose requesters are among `hosts`.
     rounds: BTreeMap<RoundName, Round>,
-    /// Number of flows that are scheduled or being sent. Valid only if the set contains all hosts.
+    /// Number of flows that are scheduled or being sent. Valid only if `hosts` contains all hosts.
     legs: i64,
     records: Vec<QueryRecord>,
     expected_flows: Option<u64>,
@@ -129,7 +129,7 @@ impl Queries {
         }
     }
 
-    /// Schedules the next query of a process, if its time does not depend on previous queries.
+    /// Schedules the next query of an arrival process, if the query's time does not depend on previous queries.
     fn plan_next(&mut self, process: u32) {
         let Process { arrivals, clock, .. } = &mut self.processes[process as usize];
         let gap = match self.config.arrivals {
@@ -186,7 +186,7 @@ impl Queries {
         self.plan_next(process);
     }
 
-    /// Opens a round of requests. If there are no requests, all workers below the requester respond at once.
+    /// Opens a round of requests. If there are no requests, the responses of all workers that this round covers are scheduled at once.
     fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);
@@ -219,7 +219,7 @@ impl Queries {
         self.agenda.insert((at, Action::Send(leg)));
     }
 
-    /// Ends a round after its last response or at its deadline. An aggregator then responds to the client.
+    /// Ends a round after its last response or at its deadline. If an aggregator sent the requests, it then responds to the client.
     fn close(&mut self, plan: &QueryPlan, name: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = name;
         let round = self.rounds.remove(&name).expect("a round is closed once");

@@ -48,7 +48,7 @@ impl Hosts {
         side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the result. Returns
+    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the effect on it. Returns
     /// `None` if the connection is closed.
     pub(super) fn on_carried(
         &mut self,
@@ -98,7 +98,7 @@ impl Hosts {
         Next::Closed
     }
 
-    /// Closes the direction at the answering host, which will send nothing more.
+    /// Closes the direction in which the answering host sends, because the host sends nothing more on this connection.
     fn close_answered(&mut self, place: Place) -> Next {
         let receiver = self.close_direction(place);
         let host = self.host(place.host);

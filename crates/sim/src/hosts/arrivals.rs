@@ -47,7 +47,7 @@ impl Hosts {
         self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// Passes a packet that the NIC releases to the NIC's agent and to the host.
+    /// Passes a packet to the NIC's agent and then to the host, once the NIC has released the packet.
     fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let host = arrived.header.destination;
         self.nic(host).on_packet(driver.now(), arrived.bytes);
@@ -55,7 +55,7 @@ impl Hosts {
         self.serve_agent(host, driver);
     }
 
-    /// Sends the packets of a NIC's agent and schedules its next deadline.
+    /// Sends the packets of a NIC's agent, and schedules the agent's next deadline.
     fn serve_agent(&mut self, host: HostId, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.nic(host).poll_agent(driver.now()) {
             let packet = driver.packets().insert(packet);

@@ -56,7 +56,7 @@ pub(crate) struct SenderSide {
     pub(crate) timer_at: Instant,
     /// Numbers of the sender's timeouts and retransmissions before the current flow.
     pub(crate) before: (u32, u32),
-    /// Longest time between acknowledgements of new data of the current flow.
+    /// Longest time between two acknowledgements of new data during the current flow.
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
@@ -72,7 +72,7 @@ pub(crate) struct SenderSide {
     pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded during its flow.
     pub(crate) traced: bool,
-    /// Account of the sender at its NIC.
+    /// The NIC's account of the sender: the sender's bytes in the NIC's queue, and the progress of its burst.
     pub(crate) account: Account,
     /// Number of the sender's transport.
     pub(crate) transport: u16,
@@ -86,7 +86,7 @@ pub(crate) struct ReceiverSide {
     pub(crate) name: Name,
     /// Newest flow from which data has arrived.
     pub(crate) newest: Option<FlowNumber>,
-    /// The newest flow, as long as it is incomplete.
+    /// Number of the newest flow; `None` once the flow is complete.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the newest flow's first byte, from the framing of its data; `flow_end` is the sequence number after the last
     /// byte.
@@ -95,7 +95,7 @@ pub(crate) struct ReceiverSide {
     /// Number of the sender's timeouts during the newest flow, according to the data that has arrived so far.
     pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
-    /// Longest time between arrivals of data of the newest flow, in order or not.
+    /// Longest time between two arrivals of data from the newest flow, in order or not.
     pub(crate) gap: Gap,
     /// Whether no more data will arrive; the receiver is then removed after its last acknowledgement.
     pub(crate) is_done: bool,

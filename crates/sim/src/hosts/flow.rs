@@ -59,7 +59,7 @@ impl Flows {
         }
     }
 
-    /// Returns the flow of this number, if it is known.
+    /// Returns the record of the flow with this number, if it is known.
     pub(crate) fn get(&self, number: u32) -> Option<&FlowRecord> {
         self.records.get(self.place(number)?)
     }
@@ -78,7 +78,7 @@ impl Flows {
         self.get(number).map(prefetch_lines);
     }
 
-    /// Returns the flow of this number, which must be known.
+    /// Returns the record of the flow with this number, which must be known.
     pub(crate) fn at(&self, number: u32) -> &FlowRecord {
         self.get(number).expect("a flow is known before its packets")
     }

@@ -30,14 +30,15 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next local port number for a new connection.
     next_port: u16,
-    /// Service port for new connections to another host, if it is not the default. It is incremented when all local ports are in use with
-    /// it.
+    /// Service port for new connections to each other host, if it is not the default. A port number is incremented when every local port
+    /// has a connection to it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
 }
 
-/// Slot of a receiver, and generation of its connection: the number of earlier connections in the slot of the sender.
+/// Slot of a receiver, and generation of its connection. The generation is the number of earlier connections that used the same slot at
+/// the sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Named {
     slot: u32,
@@ -93,7 +94,8 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with transport number `transport` and its `config`; returns the slot of the sender.
+    /// Opens a connection from this host with transport number `transport`, whose configuration is `config`. Returns the slot of the
+    /// sender.
     pub(crate) fn open(
         &mut self,
         config: &Config,

@@ -230,7 +230,8 @@ impl Hosts {
         prefetch_lines(&self.hosts[self.places.at(host.0)]);
     }
 
-    /// Prefetches the table entries that find the receiver of this packet and the record of its flow, if it carries data.
+    /// Prefetches the table entries needed to find the receiver of a data packet, and the record of a flow that the packet begins or
+    /// completes.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         if let Some(body) = packets.data(packet) {

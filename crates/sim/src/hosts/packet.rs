@@ -21,7 +21,7 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 
 impl PacketRef {
-    /// Reference of a packet without a body, such as a datagram.
+    /// Reference for a packet without a body, such as a datagram.
     pub(crate) const NONE: Self = Self(u32::MAX);
 
     #[inline]
@@ -78,7 +78,7 @@ pub(crate) struct ProbePacket {
     pub(crate) message: EchoMessage,
     /// Number of the pair of hosts that the probe measures.
     pub(crate) pair: u32,
-    /// Number of the request among all requests of its partition of the network.
+    /// Number of the request among all requests from its partition of the network.
     pub(crate) asked: u64,
     pub(crate) sent_at: Instant,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Packets {
     probes: Slots<Line<ProbePacket>>,
 }
 
-/// Bodies on their way to another store, by kind, each in the order of their packets.
+/// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     data: Vec<DataPacket>,
@@ -229,7 +229,7 @@ impl Packets {
         }
     }
 
-    /// Stores the next body from `bodies`. The body belongs to `packet`, a reference to another store. Returns the new reference to this
+    /// Stores the next body from `bodies`, which is the body of `packet`. `packet` refers to another store; returns the reference to this
     /// store.
     #[inline]
     pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {

@@ -126,7 +126,8 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held it back.
+    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held that connection
+    /// back.
     #[inline]
     pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
         if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
@@ -165,7 +166,7 @@ impl Hosts {
         }
     }
 
-    /// Processes an acknowledgement at its host.
+    /// Processes an acknowledgement at the host that receives it.
     #[inline(always)]
     pub(super) fn receive_ack(&mut self, header: &Header, packet: &AckPacket, driver: &mut impl Driver) {
         let place = Place { host: header.destination, slot: packet.name.slot };
@@ -241,7 +242,8 @@ impl Hosts {
     }
 }
 
-/// Returns the result of an acknowledgement that the endpoint has processed; `before` is the number of bytes acknowledged before it.
+/// Returns the result of an acknowledgement that the endpoint has processed; `before` is the number of bytes that were acknowledged
+/// earlier.
 #[inline]
 pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
     if side.endpoint.acked() > before {

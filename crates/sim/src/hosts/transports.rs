@@ -10,9 +10,9 @@ use crate::hosts::nic::handover::Handover;
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
-    /// Class of service of acknowledgements; `None` if they have the class of their data.
+    /// Class of service of acknowledgements; `None` if they have the class of the data that they acknowledge.
     pub(crate) ack_class: Option<u8>,
-    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
+    /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub(crate) header_bytes: u16,
     /// Rules by which the NIC pulls packets.
     pub(crate) handover: Handover,

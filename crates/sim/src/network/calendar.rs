@@ -8,8 +8,8 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows with a slot of their own: the open window and the next ones. Packets that arrive later wait in the last slot, and are
-/// placed again when its window is open.
+/// Number of windows that each have their own slot: the open window and those after it. Packets that arrive even later wait in the last
+/// slot, and are placed again when the window of that slot is open.
 const SLOTS: u64 = 16;
 
 /// Maximum length of a window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.
@@ -23,7 +23,7 @@ pub(crate) struct Arriving<T> {
     pub(crate) at: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// Index of the packet's link among the far ends of links.
+    /// Index of the far end of the packet's link in `Network::wires`.
     pub(crate) wire: u32,
 }
 
@@ -140,7 +140,7 @@ impl<T: Copy> Calendar<T> {
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Lists a bucket from [`Self::take_due`] again, because its packets were not taken.
+    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets, because its packets were not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {
@@ -165,7 +165,8 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns a time before which no packet arrives: the start of the first window with packets, or `Instant::MAX` without any.
+    /// Returns a time before which no packet arrives: the start of the first window with packets, or `Instant::MAX` if no window has
+    /// packets.
     pub(crate) fn not_before(&self) -> Instant {
         if self.occupied == 0 {
             return Instant::MAX;

@@ -1,4 +1,4 @@
-//! Changes of the network: links go down, come up again, or get another rate, and routes change with them. Processing a packet calls no
+//! Changes of the network: links go down, come up again, or get a different rate, and routes change with them. Processing a packet calls no
 //! function of this file.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
@@ -42,7 +42,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the counts of packets lost in flight in this partition, by link number.
+    /// Returns the counts of packets lost in flight in this partition, indexed by link number.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }
@@ -61,8 +61,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drops the packets that wait at the port of a link, and cancels its next departure. Returns the counts of packets that are lost
-    /// in the mail to another partition.
+    /// Drops the packets that wait at the port of a link, and cancels its next departure. Returns the counts of packets that are lost on
+    /// their way to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         // A node that runs by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);

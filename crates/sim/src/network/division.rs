@@ -1,7 +1,7 @@
 //! Division of a network into partitions that run in parallel.
 //!
-//! Only links between switches connect partitions. An event in one partition therefore affects other partitions after the shortest delay of
-//! these links at the earliest. Partitions run independently for that time, a *window*.
+//! Only links between switches connect partitions. It therefore takes at least the shortest delay of these links until an event in one
+//! partition affects another partition. Partitions run independently for that time, a *window*.
 
 use std::fmt;
 
@@ -167,8 +167,8 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// Returns how many partitions each of `threads` threads runs. If there are fewer threads than in the division, each runs the
-    /// partitions of several neighbouring threads.
+    /// Returns how many partitions each of `threads` threads runs. `threads` may be smaller than in the division; each thread then runs the
+    /// partitions of several neighbouring threads of the division.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
@@ -195,7 +195,7 @@ impl Division {
         self.window
     }
 
-    /// Returns the core that would run each partition on a machine with `cores` cores.
+    /// Returns, for each partition, the core that would run it on a machine with `cores` cores.
     pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
         deal(self.links.iter().copied(), cores)
     }
@@ -207,8 +207,8 @@ impl Division {
         self.shares.iter().map(share).collect()
     }
 
-    /// Returns the mean number of links per thread divided by the largest number. This bounds the share of the ideal speed-up that the
-    /// division can reach, from 0 to 1.
+    /// Returns the mean number of links per thread, divided by the number of links of the thread with the most links. This ratio, from 0 to
+    /// 1, bounds the share of the ideal speed-up that the division can reach.
     pub fn evenness(&self) -> f64 {
         let links = self.links_of_threads();
         let (all, most) = (links.iter().sum::<u32>(), links.iter().max().copied().unwrap_or(1));

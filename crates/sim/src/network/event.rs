@@ -72,7 +72,7 @@ const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
-    /// Maximum number of hosts, so that the place of a connection fits into an index.
+    /// Maximum number of hosts, so that the place of a connection fits in an index.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
     /// Maximum number of links.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
@@ -108,7 +108,7 @@ impl Event {
         CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
     }
 
-    /// Returns the index of the event's entity. Events of links and epochs have no index ([`Self::link`], [`Self::epoch`]).
+    /// Returns the index of the event's entity. Events of links and epochs have no index; see [`Self::link`] and [`Self::epoch`].
     #[inline]
     pub(crate) fn index(self, ranks: Ranks) -> u64 {
         (self.0 & INDEX_MASK) ^ ranks.0

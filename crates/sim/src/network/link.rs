@@ -1,7 +1,7 @@
 //! A directed link: the egress port at its near end, and the packets in flight towards its far end.
 //!
 //! Packets in flight on a link form a linked list. All links share one store for these packets, which reuses freed slots at once. With a
-//! ring buffer per link, packets would pass through all slots of all rings, and these would exceed a cache.
+//! ring buffer per link, packets would pass through all slots of all rings, which would not fit in a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -16,7 +16,7 @@ use crate::network::slots::Slots;
 pub enum Target {
     /// A host. The headers of packets contain its number.
     Host,
-    /// A switch, with its number, counting switches only.
+    /// A switch, with its number among all switches.
     Switch(u32),
     /// The node with this number, in a network with lossless classes.
     Lossless(u32),
@@ -29,11 +29,12 @@ pub(crate) struct Link<T> {
     /// Number of the link in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
-    /// Index of the node that the link leaves, among the nodes of its partition.
+    /// Index, within its partition, of the node at the sending end of the link.
     pub(crate) node: u32,
     /// Index of this link among the partition's exits, if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
-    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
+    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
+    /// another partition.
     pub(crate) bucket: u32,
     /// Whether the port's next departure is scheduled, or the port is in a list of ports with waiting packets.
     pub(crate) waking: bool,
@@ -45,7 +46,7 @@ pub(crate) struct Link<T> {
     jitter: Option<Box<Jitter>>,
 }
 
-/// Arrival time and exit of a packet that leaves a link's port.
+/// Arrival time of a packet that leaves a link's port, and the exit that it takes if it goes to another partition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Time at which the packet reaches the far end.
@@ -70,9 +71,10 @@ pub(crate) struct FarEnd {
     last: u32,
     pub(crate) target: Target,
     pub(crate) rank: LinkRank,
-    /// Identifier of the link among the links that arrive at the node at the far end.
+    /// Identifier of the link among all links to the node at its far end.
     pub(crate) ingress: Ingress,
-    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
+    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
+    /// another partition.
     pub(crate) bucket: u32,
 }
 
@@ -171,8 +173,8 @@ impl<T: Copy + Default> Link<T> {
         Way { arrival, exit: self.exit }
     }
 
-    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it was scheduled, or no
-    /// packet waits.
+    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it is already scheduled, or
+    /// if no packet waits.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {
         if self.waking {

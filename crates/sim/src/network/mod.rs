@@ -67,7 +67,7 @@ pub struct Network<T> {
     waiting: Vec<Waiting>,
     /// Indices of the entries of `waiting` that have waiting packets.
     busy: Vec<u32>,
-    /// Time of the earliest departure at the `busy` entries.
+    /// Time of the earliest departure from the ports in the `busy` entries.
     next_departure: Instant,
     /// Time up to which switches have run by window.
     visited: Instant,
@@ -90,7 +90,7 @@ pub struct Network<T> {
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
-    /// Packets lost in flight in this partition, by link number.
+    /// Counts of packets lost in flight in this partition, indexed by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
     lossless: Option<Box<Lossless<T>>>,
@@ -150,8 +150,8 @@ pub trait Driver<T> {
     /// Records a change at the port of a watched link ([`Network::watch`]).
     fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
-    /// Takes a packet on a link to another partition. `exit` is the index of the link among the exits; `arrival` is the time at which the
-    /// packet reaches the far end.
+    /// Accepts a packet that leaves this partition over a link. `exit` is the index of the link among the exits; `arrival` is the time at
+    /// which the packet reaches the far end.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
     /// Discards the packets that [`Self::leave`] took for this exit and that the other partition has not received. Returns their counts.
@@ -161,7 +161,7 @@ pub trait Driver<T> {
     fn expect(&self, target: Target, payload: T);
 
     /// Releases the payload of a packet that a port has dropped or a link has lost. `host` is the host whose NIC has dropped the packet, or
-    /// `None`. Returns whether the packet was a segment with data.
+    /// `None` if no NIC has dropped it. Returns whether the packet was a segment with data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
@@ -181,7 +181,8 @@ impl<T: Copy + Default> Change<'_, T> {
         }
     }
 
-    /// Returns the number of the link and the packet that starts to leave. Returns `None` if no packet leaves or the link is not captured.
+    /// Returns the link's number, and the header and payload of the packet that starts to leave. Returns `None` if no packet leaves or the
+    /// link is not captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
         let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
         Some((self.link.number, header, payload))
@@ -189,7 +190,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Prefetches the links, memories and store of packets, which processing a packet reads.
+    /// Prefetches the data that processing a packet reads: the links, the memories and the store of packets.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);
@@ -284,7 +285,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Reports a packet that starts to leave the port of a link to the observers, and puts the packet on the link.
+    /// Reports to the observers that a packet starts to leave a link's port, and puts the packet on the link.
     #[inline(always)]
     fn depart(
         &mut self,
@@ -305,7 +306,7 @@ impl<T: Copy + Default> Network<T> {
         self.launch(place, way, header, payload, driver);
     }
 
-    /// Reports a change without a departure at the port of a link to the observers.
+    /// Reports to the observers a change at a link's port, other than a departure.
     #[inline(always)]
     fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         if self.links[place as usize].watch.is_on() {
@@ -388,7 +389,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Passes the payloads that the port of a link has dropped to [`Driver::discard`].
+    /// Passes to [`Driver::discard`] the payloads that the port of a link has dropped.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
@@ -411,7 +412,7 @@ impl<T: Copy + Default> Network<T> {
         self.wires[self.places.at(number)].first(&self.in_flight).map(|flying| flying.arrival)
     }
 
-    /// Returns, for each link, its number and the counters and backlog of its port.
+    /// Returns, for each link, the number of the link, and the counters and the backlog of the link's port.
     pub fn counters(&self) -> impl Iterator<Item = (u32, Counters, Bytes)> + '_ {
         self.links.iter().map(|link| (link.number, link.port.counters(), link.port.backlog()))
     }

@@ -14,7 +14,8 @@ pub(crate) struct Site {
     pub(crate) links: Places,
     /// Numbers of the links from other partitions to this one, ascending.
     pub(crate) entrances: Vec<u32>,
-    /// Links from this partition to others: number of the link, partition of its far end, and index of the far end in that partition.
+    /// Links from this partition to other partitions: number of the link, partition of its far end, and index of the far end in that
+    /// partition.
     pub(crate) exits: Vec<(u32, u32, u32)>,
 }
 

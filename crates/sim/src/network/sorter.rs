@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) place: u32,
     /// Index in `packets` of the previous packet of the same bucket, or `NONE`.
     before: u32,
-    /// Ingress and egress port of the packet at its switch.
+    /// Egress port of the packet at its switch, and the link by which the packet came.
     pub(crate) way: Way,
 }
 

@@ -282,7 +282,7 @@ impl<T: Copy + Default> Network<T> {
         self.depart(now, place, leaves, header, payload, driver);
     }
 
-    /// Adds a port to the list of ports with waiting packets, unless it is listed.
+    /// Adds a port to the list of ports with waiting packets, unless it is already listed.
     #[inline(always)]
     fn wait(&mut self, switch: u32, place: u32) {
         let link = &mut self.links[place as usize];
@@ -402,7 +402,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Switches from events to windows. All events before `now` must have fired.
+    /// Changes the execution of switches from events to windows. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -432,7 +432,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Switches from windows to events. Must be called at the end of a window.
+    /// Changes the execution of switches from windows to events. Must be called at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
@@ -479,14 +479,14 @@ impl<T: Copy + Default> Network<T> {
 enum Unusual<T> {
     /// A packet leaves on a link that is observed or leads to another partition.
     Watched(Leaves, Header, T),
-    /// No packet leaves, because the port drops it or its shaper has too few tokens.
+    /// No packet leaves, because the port drops the packet or the port's shaper has too few tokens.
     Nothing,
     /// A packet leaves, and the port has dropped others.
     Drops,
 }
 
-/// Puts a packet that starts to leave the port of `link` on the link, and returns `None`. If the link is observed or leads to another
-/// partition, returns the packet's arrival and exit instead, so that the caller can use the driver.
+/// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed or leads to another partition,
+/// returns the packet's arrival and exit instead, so that the caller can use the driver.
 #[inline(always)]
 fn leave<T: Copy + Default>(
     link: &mut Link<T>,

@@ -16,8 +16,8 @@ use crate::network::event::LinkRank;
 pub(crate) enum Order {
     /// Port by port. Allowed if the decisions of a port do not depend on other ports.
     Apart,
-    /// Port by port, if an arriving packet fits the shared memory before other ports have sent. Otherwise these send first, which frees
-    /// memory.
+    /// Port by port, if an arriving packet fits the shared memory before other ports have sent. Otherwise the other ports send first, which
+    /// frees memory.
     ApartWhileRoom,
     /// All ports together, in order of time. Required if decisions depend on the backlog of other ports, or if an observer records every
     /// change of a port.
@@ -45,7 +45,7 @@ impl Order {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
-    /// Number of the switch, counting switches only.
+    /// Number of the switch among all switches.
     pub(crate) number: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
@@ -75,7 +75,7 @@ impl Waiting {
     }
 }
 
-/// Egress port and ingress of a packet at a switch.
+/// Egress port of a packet at a switch, and the link by which the packet came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
     pub(crate) port: u32,

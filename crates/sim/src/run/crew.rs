@@ -8,13 +8,13 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// Threads of a run in addition to the thread that advances it.
+/// Additional threads of a run, besides the thread that advances it.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread, with channels: it receives partitions for each stretch, and returns them after the stretch.
+/// A thread that receives partitions through a channel for each stretch, and returns them through another channel after the stretch.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
@@ -27,11 +27,11 @@ struct Member {
 struct Task {
     meeting: Arc<Meeting>,
     partitions: Vec<Partition>,
-    /// Number of the first of these partitions in the network.
+    /// Index of the first of `partitions` among all partitions of the network.
     first: usize,
 }
 
-/// State that the threads of a stretch share.
+/// State shared by all threads of a stretch.
 #[derive(Debug)]
 struct Meeting {
     stretch: Stretch,
@@ -39,8 +39,8 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Runs a stretch on one thread per element of `shares`, each with that number of partitions. The calling thread runs the first share.
-    /// Returns the state of the stretch and the schedule.
+    /// Runs a stretch on several threads. Each element of `shares` is the number of partitions that one thread runs. The calling thread
+    /// runs the first share. Returns the state of the stretch and the schedule.
     ///
     /// # Panics
     ///

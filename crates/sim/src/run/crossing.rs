@@ -11,7 +11,7 @@ use crate::network::Arriving;
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
     pub(crate) packets: Vec<Arriving<PacketRef>>,
-    /// Whether the other partition has another packet store, so that the bodies move with the packets.
+    /// Whether the other partition uses a different packet store, so that the bodies move with the packets.
     pub(crate) is_far: bool,
     pub(crate) bodies: Bodies,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Exits {
     addressed: Vec<u32>,
 }
 
-/// Partition to which links from this partition lead, with the packets to it.
+/// Partition to which links from this partition lead, with the packets sent to it.
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
@@ -56,8 +56,8 @@ struct Neighbour {
 }
 
 impl Exits {
-    /// Adds a link to another partition, and returns the index of the exit. `partition` is the partition of the link's far end, and `wire`
-    /// the index of the far end there.
+    /// Adds a link that leads to another partition, and returns the index of its exit. `partition` is the partition of the link's far end,
+    /// and `wire` the index of the far end there.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
@@ -104,7 +104,7 @@ impl Exits {
     }
 
     /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
-    /// If the partition has another packet store, the bodies are moved out of `packets`.
+    /// If the partition uses a different packet store, the bodies are moved out of `packets`.
     pub(crate) fn collect(&mut self, packets: &mut Packets, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
             let Neighbour { partition, is_near, left } = &mut self.neighbours[neighbour as usize];

@@ -54,7 +54,7 @@ fn tables(experiment: &Experiment) -> Need {
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
-/// Returns the memory of buckets and bins for each kind of port.
+/// Returns, for each kind of port, the memory that the buckets or bins of these ports need.
 fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
     let network = &experiment.network;
     network.ports.iter().enumerate().map(|(number, port)| {

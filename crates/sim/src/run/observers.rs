@@ -18,7 +18,7 @@ use crate::network::Change;
 pub(crate) struct Observers {
     pub(crate) ports: PortTracer,
     pub(crate) flows: FlowTracer,
-    /// Sender of each traced flow that has begun, by name of the flow.
+    /// Sender of each traced flow that has begun, indexed by the flow's name.
     begun: BTreeMap<u32, Begun>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,

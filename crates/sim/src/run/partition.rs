@@ -88,7 +88,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Reads a letterbox like [`Self::read`], while the packet store is in the world.
+    /// Reads a letterbox as [`Self::read`] does. The packet store must already be in the world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;

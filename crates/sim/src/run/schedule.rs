@@ -55,7 +55,7 @@ impl World for Drawing {
 /// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Number of finite flows started by the workloads in partitions. These are the workloads that react to flows.
+    /// Number of finite flows started by the workloads in partitions, which are the workloads that react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
     /// Number of workloads in partitions that will generate further flows even without a notification.

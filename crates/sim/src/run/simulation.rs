@@ -36,7 +36,8 @@ pub struct Simulation {
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
-    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` has this state.
+    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` holds this
+    /// state.
     finished: bool,
     done: bool,
 }
@@ -60,7 +61,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Number of events after which captured packets are written to files. Packets that are not yet written then take only some megabytes.
+/// Number of events after which captured packets are written to files. Packets that are not yet written then take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
 /// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
@@ -207,8 +208,8 @@ impl Simulation {
         self.search.run(worlds, next)
     }
 
-    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If not, restarts
-    /// the run with one partition per thread and repeats it up to the same number of events. Results do not depend on this decision.
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
+    /// few, restarts the run with one partition per thread, up to the same number of events. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =

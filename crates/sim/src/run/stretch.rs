@@ -18,7 +18,7 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail of two windows. In each window, one is read and the other is written. Their roles swap after each window.
+    /// Mail of two windows. In each window, partitions read from one element and write to the other. The roles swap after each window.
     mail: [Mail; 2],
     /// Last instant of the open window; `NONE` if the stretch or the run is over.
     until: AtomicU64,
@@ -35,9 +35,9 @@ pub(crate) struct Stretch {
 /// Limits at which a stretch ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Number of events of all partitions since the run began.
+    /// Limit on the number of events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Seconds of wall time since the stretch began; `None` for no limit.
+    /// Limit on the seconds of wall time since the stretch began; `None` for no limit.
     pub(crate) seconds: Option<f64>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,

@@ -1,20 +1,21 @@
-//! Choice of the number of threads by the measured speed of a run.
+//! Choice of the number of threads, based on the measured speed of a run.
 //!
 //! Results are the same on any number of threads, so a run can change their number at any time. Threads with a barrier are slower
 //! than one thread if other processes use their cores: each window then waits for a thread that the kernel has suspended.
 
-/// Choice of the number of threads. From time to time, another number than the current one is tried, and the faster one is kept.
+/// Choice of the number of threads. From time to time, a run tries a different number and keeps the faster one.
 ///
-/// Between two trials, the current number runs at least [`SHARE`] times as long as a trial. Each trial without a large difference doubles
-/// this time, up to [`PATIENCE`] times its minimum. A trial and its warm-up may run at half the speed, but take at most 1/17 of a run. A
-/// new number is measured only after a warm-up of [`TRIAL`] seconds, in which threads wake, move to different cores and fill their caches.
+/// Between two trials, the run uses the current number for at least [`SHARE`] times the duration of a trial. Each trial without a large
+/// difference doubles this time, up to [`PATIENCE`] times its minimum. A trial and its warm-up may run at half the speed, but take at most
+/// 1/17 of a run. A new number is measured only after a warm-up of [`TRIAL`] seconds, in which threads wake, move to different cores and
+/// fill their caches.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadCount {
     most: u32,
     current: u32,
-    /// Number that is being tried instead of the current number; `None` between two trials.
+    /// Number of threads that is being tried instead of `current`; `None` between two trials.
     trial: Option<u32>,
-    /// Index of the next number to try in the list of candidates ([`Self::candidate`]).
+    /// Index of the next number of threads to try in the list of candidates ([`Self::candidate`]).
     next: usize,
     /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
     /// first measurement.
@@ -22,9 +23,9 @@ pub(crate) struct ThreadCount {
     measured: Measured,
     /// Whether the number of threads has just changed, so that the next measurement is warm-up and does not count.
     is_fresh: bool,
-    /// Seconds that the current number has run since the last trial.
+    /// Seconds for which the run has used the current number of threads since the last trial.
     since_trial: f64,
-    /// Seconds that the current number must run before the next trial.
+    /// Seconds for which the run must use the current number of threads before the next trial.
     wait: f64,
     trial_lasted: f64,
 }
@@ -36,11 +37,11 @@ struct Measured {
     seconds: f64,
 }
 
-/// Duration of a trial in seconds, after a warm-up of the same duration. It comprises some hundred windows and several time slices of the
-/// kernel.
+/// Duration of a trial in seconds, after a warm-up of the same duration. It comprises several hundred windows and several time slices of
+/// the kernel.
 const TRIAL: f64 = 0.01;
 
-/// Seconds between two evaluations of the current number.
+/// Seconds between two evaluations of the current number of threads.
 const LOOK: f64 = 0.04;
 
 /// Smallest ratio of the time between two trials to the duration of a trial without its warm-up.
@@ -53,7 +54,8 @@ const PATIENCE: f64 = 8.0;
 /// processes. A smaller number replaces a larger one if it is at least as fast.
 const WORTH_IT: f64 = 1.1;
 
-/// Ratio of the rate to its previous average below which the next trial is advanced, because other processes have probably begun to run.
+/// Ratio of the rate to its previous average below which the next trial is brought forward, because other processes have probably begun to
+/// run.
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
@@ -115,7 +117,7 @@ impl ThreadCount {
         }
     }
 
-    /// Evaluates a trial of the number `tried`. `faster` is its speed divided by the speed of the current number.
+    /// Evaluates a trial of `tried` threads. `faster` is the speed in the trial divided by the speed with the current number of threads.
     fn on_trial(&mut self, tried: u32, faster: f64, rate: f64, seconds: f64) {
         let first = SHARE * seconds;
         self.since_trial = 0.0;
@@ -129,8 +131,8 @@ impl ThreadCount {
         }
     }
 
-    /// Returns the number to try next. The candidates take turns: 1, half the current number, and twice the current number. `None` if no
-    /// candidate differs from the current number.
+    /// Returns the number of threads to try next. The candidates take turns: 1, half the current number, and twice the current number.
+    /// `None` if no candidate differs from the current number.
     fn candidate(&mut self) -> Option<u32> {
         let candidates = [1, self.current.div_ceil(2), (2 * self.current).min(self.most)];
         let turns = (0..candidates.len()).map(|turn| (self.next + turn) % candidates.len());
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
 
     /// Simulates a run of this many seconds on a machine with `rate(threads, now)` packet-hops per second. Returns the mean rate, and how
-    /// often the current number changed.
+    /// often the number of threads changed.
     fn run(count: &mut ThreadCount, seconds: f64, mut rate: impl FnMut(u32, f64) -> f64) -> (f64, u32) {
         let (mut now, mut hops, mut changes) = (0.0, 0.0, 0);
         while now < seconds {

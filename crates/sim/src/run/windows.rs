@@ -27,7 +27,7 @@ pub(crate) struct Windows {
     /// Schedule of the run; `None` while several threads share it.
     schedule: Option<Schedule>,
     crew: Crew,
-    /// Choice of the number of threads by the speed of the run; `None` if the number does not change.
+    /// Choice of the number of threads, based on the speed of the run; `None` if the number does not change.
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
@@ -43,15 +43,15 @@ pub(crate) struct Windows {
     mail: [Mail; 2],
 }
 
-/// Number of events per window from which on several threads save more time than the barrier costs (some microseconds).
+/// Number of events per window at and above which several threads save more time than the barrier costs (a few microseconds).
 const DENSE: u64 = 100;
 
-/// Number of times that a thread spins at the barrier before it sleeps. This takes some microseconds, about as long as waking a thread.
+/// Number of times that a thread spins at the barrier before it sleeps. This takes a few microseconds, about as long as waking a thread.
 /// With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
 /// Maximum number of events in a stretch on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The number of events per
-/// window is checked between stretches. A stretch is long, because waking its threads costs as much as some hundred events.
+/// window is checked between stretches. A stretch is long, because waking its threads costs as much as several hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
@@ -232,7 +232,7 @@ mod tests {
         at = "1ms"
     "#;
 
-    /// Returns the two partitions of the network of `TWO_SWITCHES` for two threads, at time zero.
+    /// Divides the network of `TWO_SWITCHES` for two threads, and returns the two partitions at time zero.
     fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
         let horizon = Duration::from_micros(10);

@@ -71,8 +71,8 @@ impl event::World for World {
 }
 
 impl World {
-    /// Prefetches the state of network and hosts that most packets need. Packet bodies are not prefetched, because few of them
-    /// are read.
+    /// Prefetches the state of the network and the hosts that most packets need. Packet bodies are not prefetched, because few of them are
+    /// read.
     pub(crate) fn prefetch(&self) {
         self.outside.network.prefetch();
         self.hosts.prefetch();
@@ -130,7 +130,8 @@ impl World {
         }
     }
 
-    /// Removes and returns the flows to other partitions that have started since the last call, each with the partition of its receiver.
+    /// Removes and returns the flows that have started since the last call and lead to other partitions, each with the partition of its
+    /// receiver.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }
@@ -217,8 +218,8 @@ impl World {
         hosts.start(number, &flow, &mut driver);
     }
 
-    /// Returns whether the run may end because no workload of this world has further flows and all its flows are complete. If so, no event
-    /// is handled until [`Self::go_on_after_completion`] is called.
+    /// Returns whether the run may end because all flows of this world are complete and no workload has further flows. If so, no event is
+    /// handled until [`Self::go_on_after_completion`] is called.
     pub(crate) fn stop_if_complete(&mut self) -> bool {
         self.outside.finished = self.outside.is_complete();
         self.outside.finished
@@ -310,7 +311,8 @@ impl World {
         hosts.on_drops(&mut driver);
     }
 
-    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight here.
+    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight in this
+    /// world.
     ///
     /// # Panics
     ///

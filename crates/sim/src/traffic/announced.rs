@@ -7,7 +7,7 @@ use shallows_core::event::EventQueue;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::Newcomer;
 
-/// Flows that have been drawn but have not arrived, by workload and in order of arrival. Only the first flow of each workload has a
+/// Flows that have been drawn but have not arrived, for each workload in order of arrival. Only the first flow of each workload has a
 /// scheduled event.
 #[derive(Debug)]
 pub(crate) struct Announced {

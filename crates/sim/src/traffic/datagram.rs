@@ -9,7 +9,7 @@ use shallows_scenario::{DatagramPattern, DatagramSource};
 #[derive(Debug)]
 pub struct Datagrams {
     sources: Vec<Source>,
-    /// Bytes on the wire that reached their hosts.
+    /// Total size on the wire of the datagrams that reached their hosts.
     pub received_bytes: Bytes,
 }
 

@@ -46,7 +46,7 @@ impl Leaving {
         Self { partition_of, flows: Vec::new() }
     }
 
-    /// Adds a flow to a host of another partition.
+    /// Adds a flow whose receiver is a host of another partition.
     #[cold]
     pub(crate) fn add(&mut self, newcomer: Newcomer) {
         self.flows.push((self.partition_of[newcomer.flow.destination.0 as usize], newcomer));

@@ -20,7 +20,7 @@ pub(crate) struct Traffic {
     sources: Vec<Option<Source>>,
     /// Number of flows that have arrived.
     pub(crate) arrived: u32,
-    /// Number of arrived flows with a size.
+    /// Number of arrived flows that have a finite size.
     pub(crate) finite: u64,
     /// Choice of the flows to trace.
     pub(crate) choices: FlowChoices,
@@ -104,7 +104,7 @@ impl Source {
         }
     }
 
-    /// Updates the source after a notification of its workload. Returns the time at which to draw the next flow; `None` if a flow is
+    /// Updates the source after its workload has been notified. Returns the time at which to draw the next flow; `None` if a flow is
     /// already waiting or the notification causes no flow.
     fn heard(&mut self, now: Instant) -> Option<Instant> {
         if self.next.is_some() {
@@ -200,7 +200,7 @@ impl Traffic {
         Some(Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) })
     }
 
-    /// Notifies the workload of a flow that its last byte has reached the receiver.
+    /// Notifies a flow's workload that the flow's last byte has reached the receiver.
     pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         if let Some(leg) = flow.leg {
             self.tell(flow, queue, |workload, now| workload.on_complete(leg, now));
@@ -208,7 +208,7 @@ impl Traffic {
         self.milestone(flow, Milestone::Received, queue);
     }
 
-    /// Notifies the workload of a flow that its last byte has been acknowledged.
+    /// Notifies a flow's workload that the flow's last byte has been acknowledged.
     pub(crate) fn on_acked(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         self.milestone(flow, Milestone::Acked, queue);
     }

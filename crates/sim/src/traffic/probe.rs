@@ -13,7 +13,7 @@ pub(crate) struct Probes {
     sources: Vec<Probe>,
     /// Bytes of the IP and ICMP headers and of framing in each packet.
     overhead: u16,
-    /// Number of requests sent, by pair.
+    /// Number of requests that each pair has sent.
     asked: Vec<u64>,
     /// One entry for each request, in the order in which requests were sent.
     pub(crate) echoes: Vec<Echo>,

@@ -39,7 +39,7 @@ impl Default for Config {
     }
 }
 
-/// CoDel marker of one port: drops or marks by waiting time.
+/// CoDel marker of one port: drops or marks packets, depending on their waiting times.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,

@@ -31,7 +31,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the paper's parameters (§III-A) with this ECN threshold.
+    /// Returns the parameters of the Pulser paper (§III-A) with this ECN threshold.
     pub fn paper(high_water: Bytes) -> Self {
         Self {
             samples: 50,
@@ -63,7 +63,7 @@ pub enum Sampled {
     /// After the packet has left.
     #[default]
     After,
-    /// Before the packet leaves, as in the authors' testbed.
+    /// Before the packet leaves, as in the testbed of Pulser's authors.
     Before,
 }
 
@@ -90,7 +90,7 @@ struct Sample {
     before: (Bytes, Instant),
 }
 
-/// Binary digits of a gradient after the point.
+/// Number of fraction bits in a gradient.
 const FRACTION: u32 = 30;
 /// Largest representable gradient: a million times the line rate, so that the sum of the ring never overflows.
 const STEEPEST: f64 = (1u64 << (20 + FRACTION)) as f64;
@@ -113,7 +113,7 @@ impl Ein {
         }
     }
 
-    /// Adds the gradient since the previous dequeue to the ring (line 2).
+    /// Adds the gradient since the previous dequeue to the ring (Algorithm 1, line 2).
     fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
         let Some(before) = self.last else {
             self.last = Some((backlog, now));

@@ -14,7 +14,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
-/// Parameters of the released detector.
+/// Parameters of the incast detector that Pulser's authors released.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Unit in which the detector measures time.
@@ -26,13 +26,13 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the released constants, except that the unit of time is the transmission time of a packet at the rate of the link.
+    /// Returns the constants of Pulser's released code. Only the unit of time differs: it is the time that the link takes to send a packet.
     fn default() -> Self {
         Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
     }
 }
 
-/// Unit in which the released detector measures time.
+/// Unit in which the incast detector of Pulser's authors measures time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketTime {
     /// Transmission time of a packet of this size.

@@ -22,7 +22,7 @@ pub struct Config {
     pub scope: Scope,
     /// Unit of the backlog.
     pub unit: Unit,
-    /// Thresholds on the average, and the average's weight.
+    /// Thresholds for the average backlog, and the weight of a new sample.
     pub thresholds: Thresholds,
     /// *max_p*: marking probability just below the maximum threshold.
     pub max_p: f64,
@@ -46,7 +46,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the paper's rules with ns-2's numbers.
+    /// Returns the rules of Floyd and Jacobson with the numbers of ns-2.
     fn default() -> Self {
         Self {
             scope: Scope::Queue,
@@ -94,9 +94,9 @@ impl Config {
 pub enum Thresholds {
     /// Given thresholds.
     Explicit {
-        /// *min_th*.
+        /// *min_th*: average below which no packet is chosen.
         min: Level,
-        /// *max_th*.
+        /// *max_th*: average at which the marking probability reaches *max_p*.
         max: Level,
         /// *w_q*: weight of a new sample in the average.
         weight: f64,
@@ -111,7 +111,7 @@ pub enum Thresholds {
 /// Rule for averages above the maximum threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Above {
-    /// Every packet is chosen (the paper).
+    /// Every packet is chosen (Floyd and Jacobson).
     #[default]
     Certain,
     /// The probability grows from *max_p* at the maximum threshold to one at twice that threshold (ns-2's `gentle_`).
@@ -122,7 +122,7 @@ pub enum Above {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
-    /// The same action as on any chosen packet (the paper, Fig. 1: "mark the arriving packet").
+    /// The same action as on any chosen packet (Floyd and Jacobson, Fig. 1: "mark the arriving packet").
     #[default]
     AsBelow,
     /// The packet is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
@@ -130,7 +130,7 @@ pub enum Forced {
 }
 
 impl Forced {
-    /// Returns the verdict to combine with that of [`Config::action`].
+    /// Returns the verdict that this rule adds to the verdict of [`Config::action`].
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::AsBelow => Verdict::PASS,
@@ -144,15 +144,15 @@ impl Forced {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "RedSpacing")]
 pub enum Spacing {
-    /// Uniform, 1 to 1/p packets apart: §7, Method 2, where the count excludes the packet itself.
+    /// Marks are 1 to 1/p packets apart, uniformly distributed: §7, Method 2, where the count excludes the packet itself.
     #[default]
     Uniform,
-    /// Uniform, 1 to 1/p − 1 packets apart. The count in Fig. 2 includes the packet itself, unless it is the first packet above the
-    /// minimum threshold. ns-2 counts in the same way without `wait_`.
+    /// Marks are 1 to 1/p − 1 packets apart, uniformly distributed. The count in Fig. 2 includes the packet itself, unless it is the first
+    /// packet above the minimum threshold. ns-2 counts in the same way without `wait_`.
     Counted,
-    /// Uniform, 1/p to 2/p − 1 packets apart: ns-2's `wait_`.
+    /// Marks are 1/p to 2/p − 1 packets apart, uniformly distributed: ns-2's `wait_`.
     Wait,
-    /// Independent decisions per packet: §7, Method 1.
+    /// Each packet is decided independently: §7, Method 1.
     Geometric,
 }
 
@@ -173,21 +173,21 @@ pub enum Idle {
     /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in transmission times of a typical packet. This replaces a sample (§4).
     #[default]
     Paper,
-    /// The same decay with *m* rounded down, followed by a sample of the empty queue (ns-2).
+    /// *avg ← (1 − w)^⌊m⌋ · avg*, followed by a sample of the empty queue (ns-2). *m* is as in [`Self::Paper`].
     AsReleased,
 }
 
 /// Treatment of a packet that arrives at an empty queue, regardless of the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyQueue {
-    /// The packet may be chosen (the paper).
+    /// The packet may be chosen (Floyd and Jacobson).
     #[default]
     Judged,
-    /// The packet is not chosen, and the count restarts. ns-2 requires that the queue holds more than one packet or byte.
+    /// The packet is not chosen, and the count restarts. ns-2 chooses a packet only if the queue holds more than one packet or byte.
     Spared,
 }
 
-/// RED marker of one port: marks or drops by the average backlog.
+/// RED marker of one port: marks or drops packets, depending on the average backlog.
 #[derive(Clone, Debug)]
 pub struct FloydJacobson {
     config: Config,
@@ -309,7 +309,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Adds the port's idle time since the last call to `self.idle`.
+    /// Adds to `self.idle` the port's idle time since the last call.
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         if port.port_backlog.0 == 0 && now > port.busy_until {
             self.idle += now.saturating_since(port.busy_until.max(self.idle_until));

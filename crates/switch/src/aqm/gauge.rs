@@ -21,7 +21,7 @@ pub enum Scope {
     Pool,
 }
 
-/// Point in a packet's passage through the port at which a marker compares.
+/// Point in a packet's passage through the port at which a marker compares the backlog with its threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
@@ -64,7 +64,7 @@ pub enum Averaging {
 pub struct Gauge {
     /// Backlog that the marker compares: of the queue, the port or the pool.
     pub scope: Scope,
-    /// Point in a packet's passage through the port at which the marker compares.
+    /// Point in a packet's passage through the port at which the marker compares the backlog with its threshold.
     pub point: Point,
     /// Whether to include the arriving or departing packet in the backlog.
     pub counts_packet: bool,
@@ -84,14 +84,14 @@ impl From<Bytes> for Level {
     }
 }
 
-/// Range of backlogs in which a marker acts on some packets: on none up to `kmin`, on all from `kmax` on.
+/// Range of backlogs in which a marker acts on some packets. It acts on none up to `kmin`, and on all at or above `kmax`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Quantity that the marker compares.
     pub gauge: Gauge,
     /// Backlog up to which the marker does nothing.
     pub kmin: Level,
-    /// Backlog from which the marker acts on every packet.
+    /// Backlog at and above which the marker acts on every packet.
     pub kmax: Level,
     /// Marking probability just below `kmax`.
     pub pmax: f64,
@@ -108,7 +108,7 @@ pub(super) struct Meter {
     averages: Box<[f64]>,
 }
 
-/// Backlog to read. The common cases are variants of their own, so that a reading costs one comparison.
+/// Backlog to read. The common cases are separate variants, so that a reading costs one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,

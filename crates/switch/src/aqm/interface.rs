@@ -143,13 +143,13 @@ impl Hears {
     /// Calls of [`Aqm::on_arrival`].
     pub const ARRIVALS: Self = Self(4);
 
-    /// Combines these events with those of `other`.
+    /// Returns the union of this set and `other`.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns whether all events of `other` are among these.
+    /// Returns whether this set contains all events of `other`.
     #[inline]
     pub fn includes(self, other: Self) -> bool {
         self.0 & other.0 == other.0

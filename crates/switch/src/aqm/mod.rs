@@ -121,7 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Passes an event that needs no verdict to the marker: calls `news` with the marker if it handles the packet's queue.
+    /// Passes to the marker an event that needs no verdict: calls `news` with the marker if it handles the packet's queue.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
@@ -156,7 +156,7 @@ pub enum Config {
     Threshold {
         /// Quantity that the marker compares.
         gauge: Gauge,
-        /// *K*.
+        /// *K*: backlog above which every packet is marked.
         threshold: Level,
         /// Division of the threshold among the queues of a port.
         split: Split,
@@ -167,22 +167,22 @@ pub enum Config {
         gauge: Gauge,
         /// Backlog up to which no packet is marked.
         kmin: Level,
-        /// Backlog from which every packet is marked.
+        /// Backlog at and above which every packet is marked.
         kmax: Level,
         /// Marking probability just below Kmax.
         pmax: f64,
         /// Spacing between marks.
         spacing: Spacing,
     },
-    /// Marks by the rate that each queue can get on the link (MQ-ECN).
+    /// Scales the threshold of each queue with the rate that the queue can get on the link (MQ-ECN).
     MqEcn(Arc<MqEcnConfig>),
     /// RED as Floyd and Jacobson published it.
     FloydJacobson(FloydJacobsonConfig),
-    /// Sets the incast notification while the backlog grows fast (EIN).
+    /// Sets the incast notification in departing packets while the backlog grows fast (EIN).
     Ein(EinConfig),
     /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),
-    /// Marks packets at departure that waited longer than a threshold (TCN).
+    /// Marks packets that have waited longer than a threshold when they depart (TCN).
     Tcn {
         /// *T*: the standard threshold in bytes, divided by the rate of the link.
         threshold: Duration,
@@ -288,10 +288,10 @@ impl Config {
 }
 
 /// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a separate branch, because most
-/// packets pass one of them. All other markers are boxed and out of line.
+/// packets are handled by one of them. All other markers are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
-        /// Any marker, dispatched without function pointers. Ports hold markers side by side; large ones are boxed.
+        /// Any marker, dispatched without function pointers. Ports store markers inline; large markers are boxed.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(

@@ -28,9 +28,9 @@ const SHORTEST_ROUND_PS: f64 = 1_000.0;
 pub struct Config {
     /// Marking rule for a queue that has the link to itself.
     pub standard: Standard,
-    /// Point in a packet's passage at which the marker compares.
+    /// Point in a packet's passage through the port at which the marker compares the backlog with its threshold.
     pub point: Point,
-    /// Whether the queue length includes the arriving or departing packet, as in the released simulator.
+    /// Whether the queue length includes the arriving or departing packet, as in MQ-ECN's released simulator.
     pub counts_packet: bool,
     /// *β*: weight of the old round time.
     pub beta: f64,
@@ -43,7 +43,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the paper's parameters (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
+    /// Returns the parameters of the MQ-ECN paper (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
     pub fn paper(threshold: Bytes) -> Self {
         Self {
             standard: Standard::Threshold(threshold),
@@ -79,11 +79,11 @@ pub enum Standard {
     Threshold(Bytes),
     /// Marks with a probability that grows between two thresholds (§3.4, "Probabilistic Marking").
     Probabilistic {
-        /// *Kmin*.
+        /// *Kmin*: backlog up to which no packet is marked.
         kmin: Level,
-        /// *Kmax*.
+        /// *Kmax*: backlog at and above which every packet is marked.
         kmax: Level,
-        /// *Pmax*, the same for every queue.
+        /// *Pmax*: marking probability just below *Kmax*, the same for every queue.
         pmax: f64,
     },
 }
@@ -104,7 +104,7 @@ pub enum IdleSince {
     /// The last packet has left the link (§3.3.1, "when the switch port is idle").
     #[default]
     LinkFree,
-    /// The transmission of the last packet began, as in the released simulator.
+    /// The transmission of the last packet began, as in MQ-ECN's released simulator.
     AsReleased,
 }
 
@@ -141,9 +141,10 @@ struct QueueShare {
 enum LinkShare {
     /// The whole link.
     Strict,
-    /// The part that a quantum in each round yields. The value is the time to send the quantum on a link of 1 bit/s, in picoseconds.
+    /// The share of a queue that sends one quantum per round. The value is the time to send the quantum on a link of 1 bit/s, in
+    /// picoseconds.
     Round(f64),
-    /// The part that this weight yields, relative to the weights of all backlogged queues.
+    /// This weight, divided by the sum of the weights of all backlogged queues.
     Weight(u32),
 }
 

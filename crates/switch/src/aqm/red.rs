@@ -12,7 +12,7 @@ use super::gauge::{Gauge, Level, Meter, Point};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
-/// Marking probability by backlog: zero up to Kmin, *Pmax* just below Kmax, one above.
+/// Marking probability as a function of the backlog: zero up to Kmin, *Pmax* just below Kmax, one above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     kmin: f64,

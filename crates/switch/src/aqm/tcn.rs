@@ -7,14 +7,14 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Aqm, Hears, PortView, Verdict};
 
-/// TCN marker: marks by waiting time.
+/// TCN marker: marks packets that have waited longer than a threshold.
 #[derive(Clone, Debug)]
 pub struct Tcn {
     threshold: Duration,
 }
 
 impl Tcn {
-    /// Creates a marker with this `threshold`: *RTT · λ* in the paper.
+    /// Creates a marker with this `threshold`: *RTT · λ* in the TCN paper.
     pub fn new(threshold: Duration) -> Self {
         Self { threshold }
     }

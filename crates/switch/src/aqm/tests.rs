@@ -1,4 +1,4 @@
-//! Every marker at a real port: the events that the marker handles, and the effect of its verdicts.
+//! Tests of every marker at a real port: the events that the marker handles, and the effect of its verdicts.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Rate};

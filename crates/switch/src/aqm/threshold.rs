@@ -1,4 +1,4 @@
-//! Marking above one threshold, as DCTCP requires (RFC 8257 §3.1), usually by the instantaneous backlog.
+//! Marking while the backlog, usually the instantaneous one, is above a threshold, as DCTCP requires (RFC 8257 §3.1).
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;

@@ -9,7 +9,7 @@ use super::pool::{Account, Pool};
 /// Policy that limits a queue to *T = α · (B − U)*, where *B* is the size of the pool and *U* its occupancy.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).
+    /// *α*. On Tomahawk, a power of two from 1/128 to 8 (BCC §IV-B).
     pub alpha: f64,
     /// Bytes of a queue that are compared with the threshold.
     pub counts: DtCounts,

@@ -23,7 +23,7 @@ use shallows_core::{Bytes, prefetch_all};
 pub enum Memory {
     /// The reserved buffer of the packet's queue.
     Reserved,
-    /// The pool that the queue shares with others.
+    /// The pool that the queue shares with other queues.
     #[default]
     Shared,
 }
@@ -72,7 +72,7 @@ pub struct Config {
 /// Rule that limits each queue's use of its pool.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// Limit by a multiple of the free part of the pool.
+    /// Limits each queue to a multiple of the free part of the pool.
     DynamicThreshold(DynamicThreshold),
     /// A fixed limit on each pool. Every port has a pool of its own, which the port's queues share.
     StaticPartition {
@@ -81,12 +81,13 @@ pub enum Policy {
     },
     /// No limit except the size of the pool.
     CompleteSharing,
-    /// Limit by a multiple of the free part of the pool, scaled by the queue's drain rate and divided by the number of congested queues.
+    /// Limits each queue to a multiple of the free part of the pool, scaled by the queue's drain rate and divided by the number of
+    /// congested queues.
     Abm(AbmConfig),
 }
 
 impl Config {
-    /// Returns how much memory each of `busy` ports occupies at most in steady state. The ports share a pool of size `pool`. Each has one
+    /// Returns the maximum memory that each of `busy` ports occupies in steady state. The ports share a pool of size `pool`. Each has one
     /// queue with `reserved` reserved bytes, and every packet has the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
@@ -99,12 +100,13 @@ impl Config {
         self.cell.map_or(size, |cell| cell.occupied(size))
     }
 
-    /// Returns how many of `size` bytes of memory packets can use: whole cells only.
+    /// Returns how many bytes packets can use in a memory of `size` bytes: `size` rounded down to whole cells.
     pub fn whole(&self, size: Bytes) -> Bytes {
         self.cell.map_or(size, |cell| cell.whole(size))
     }
 
-    /// Returns how much of the pool `busy` ports together occupy at most in steady state, under the conditions of [`Self::limit`].
+    /// Returns the maximum number of bytes that `busy` ports together occupy in the pool in steady state, under the conditions of
+    /// [`Self::limit`].
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         // Queues that may take all free memory use the whole pool, even if it does not divide evenly among them.
@@ -142,7 +144,7 @@ pub enum ReservedRule {
 }
 
 impl ReservedRule {
-    /// Returns the amount that a packet of `size` adds to the counter if its queue holds `backlog` bytes.
+    /// Returns the amount that a packet of `size` adds to the counter of a queue's reserved buffer, if the queue holds `backlog` bytes.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
         match self {
@@ -182,8 +184,8 @@ pub struct SharedBuffer {
     queues: Vec<Account>,
 }
 
-/// Rule of a buffer, with its state. Rules that count bytes and have no state are variants of their own, so that a packet under one of
-/// them costs one comparison. `repr(u8)` stores the variant in a separate byte for the same reason.
+/// Rule of a buffer, with its state. Rules that count bytes and have no state are separate variants, so that they check a packet with one
+/// comparison. `repr(u8)` stores the variant in a separate byte for the same reason.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum Rule {
@@ -259,7 +261,7 @@ impl SharedBuffer {
         prefetch_all(&self.pools);
     }
 
-    /// Adds the first queue of a port, which shares `pool` and has `reserved` bytes of its own. Returns the queue's number.
+    /// Adds the first queue of a port, and returns its number. The queue shares `pool` and has `reserved` bytes of its own.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Buffer management against closed forms and an independent packet count.
+//! Tests of buffer management against closed forms and an independent packet count.
 
 use proptest::prelude::*;
 use shallows_core::Bytes;

@@ -5,7 +5,7 @@ use shallows_core::Bytes;
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Hashed buckets. Those with packets are linked in a circle, in the order of service; a new bucket joins behind all others.
+/// Hashed buckets. A circle links the buckets that hold packets, in the order of service; a new bucket joins behind all others.
 ///
 /// A bucket that push-out has emptied may stay in the circle, so that it keeps its turn for the packet that caused the push-out.
 /// [`Self::current`] removes the bucket if that packet did not join it.
@@ -48,7 +48,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets.len()
     }
 
-    /// Returns the contents of all buckets together, as the port's only account.
+    /// Returns the contents of all buckets together, because the port treats them as one queue.
     #[inline]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total
@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// Removes empty buckets that have the turn, and returns the bucket that then has it; `None` if no bucket holds packets.
+    /// Removes empty buckets that have the turn, and returns the bucket that then has the turn; `None` if no bucket holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::packet::{Header, mix};
 
-/// Header fields by which a packet is hashed.
+/// Header fields from which the hash of a packet is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowHash {
@@ -13,10 +13,10 @@ pub enum FlowHash {
     FiveTuple,
     /// Both addresses, hashed with a seed: a conversation in the sense of SFQ (McKenney, INFOCOM '90).
     AddressPair,
-    /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`. The hash has no seed; neighbouring addresses
-    /// almost never collide.
+    /// The source address alone, hashed with the arithmetic of ns-2's drr.cc with its default `mask_`. The hash has no seed; neighbouring
+    /// addresses almost never collide.
     SourceOnly,
-    /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc. The hash has no seed; both directions share a bucket.
+    /// The sum of both addresses, hashed with the arithmetic of ns-2's sfq.cc. The hash has no seed; both directions share a bucket.
     AddressSum,
 }
 

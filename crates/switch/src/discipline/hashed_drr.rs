@@ -23,7 +23,7 @@ pub struct Config {
     pub quantum: Bytes,
     /// Limit on all buckets together (`blimit_`, which ns-2 states in bytes).
     pub limit: Limit,
-    /// Fields by which a packet is hashed. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
+    /// Fields from which the hash of a packet is computed. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
     pub hash: FlowHash,
 }
 

@@ -29,8 +29,8 @@ pub trait Discipline<T> {
     /// Returns the size of the packet that [`Self::dequeue`] would return now. Only a shaped port calls this.
     fn peek(&mut self, now: Instant) -> Option<Bytes>;
 
-    /// Records that a packet of `size` joins `queue`, which the preceding call of [`Self::place`] returned, and leaves it at once, while
-    /// the port is empty. Returns whether a turn ends, or `None` if the port must call [`Self::enqueue`] and [`Self::dequeue`] instead.
+    /// Records that a packet of `size` passes through `queue` of an empty port without waiting. The preceding call of [`Self::place`] has
+    /// returned `queue`. Returns whether a turn ends, or `None` if the port must call [`Self::enqueue`] and [`Self::dequeue`] instead.
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         None
     }

@@ -64,7 +64,7 @@ impl Config {
         }
     }
 
-    /// Returns the queue that packets of this class join; 0 if the discipline has no queues by class.
+    /// Returns the queue that packets of this class join; 0 if the discipline does not queue packets by class.
     pub fn queue_of(&self, class: u8) -> usize {
         match self {
             Self::Composed(config) => {

@@ -22,7 +22,7 @@ pub struct Config {
     pub buckets: u32,
     /// Limit on all buckets together, in packets.
     pub max_packets: u32,
-    /// Fields by which a packet is hashed; ns-2 uses [`FlowHash::AddressSum`].
+    /// Fields from which the hash of a packet is computed; ns-2 uses [`FlowHash::AddressSum`].
     pub hash: FlowHash,
     /// Time between changes of the hash; `None` if it never changes. Waiting packets stay in their buckets, so a change may
     /// reorder a flow.

@@ -18,7 +18,8 @@ pub(crate) fn stream(seed: u64) -> Stream {
     Stream::new(seed, "discipline", 0)
 }
 
-/// Offers a packet as a port with an unlimited buffer does. Adds the payloads of packets that are pushed out to `pushed`.
+/// Offers a packet as a port with an unlimited buffer does. Adds to `pushed` the payloads of packets that are pushed
+/// out.
 pub(crate) fn offer<T: Copy + Default>(
     discipline: &mut impl Discipline<T>,
     now: Instant,

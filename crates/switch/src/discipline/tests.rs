@@ -1,4 +1,4 @@
-//! Properties of all disciplines that have a single account in the buffer, called directly and at a port.
+//! Tests of all disciplines that have a single account in the buffer, called directly and at a port.
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
@@ -204,7 +204,7 @@ proptest! {
         }
     }
 
-    /// With a buffer too small for some arrivals and a marker that drops others, port and buffer count the same packets and bytes,
+    /// With a buffer too small for some arrivals and a marker that drops others, the port and the buffer count the same packets and bytes,
     /// whether packets are pushed out, refused or marked.
     #[test]
     fn the_books_of_a_port_balance(config in configs(), pool in 3_000u64..40_000, steps in steps(8, 300)) {

@@ -98,7 +98,7 @@ pub struct Headroom {
 }
 
 /// Speed of light in a cable, in metres per second.
-const SPEED_OF_LIGHT: f64 = 198e6;
+pub const SPEED_OF_LIGHT: f64 = 198e6;
 /// Size of the smallest packet, in bytes.
 const SMALL: f64 = 64.0;
 

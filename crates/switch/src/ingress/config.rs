@@ -1,5 +1,7 @@
 //! Configuration of an ingress book.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
 use crate::buffer::Cell;
@@ -24,12 +26,14 @@ pub struct PoolConfig {
     pub headroom: Option<Bytes>,
 }
 
-/// State that a chip compares with the limit of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// State that a chip compares with the limit of a group. Default `"with"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Compares {
     /// The state before the packet: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
     Before,
     /// The state with the packet counted in its group and in the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
+    #[default]
     With,
 }
 

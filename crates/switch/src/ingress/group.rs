@@ -96,7 +96,7 @@ fn is_below(cells: u64, exponent: i8, other: u64) -> bool {
     if exponent < 0 { cells << -exponent < other } else { cells < other << exponent }
 }
 
-/// Returns `cells` / 2ⁿ, rounded down and up.
+/// Returns `cells` / 2ⁿ twice: rounded down, and rounded up.
 fn divided(cells: u64, exponent: i8) -> (u64, u64) {
     if exponent < 0 {
         let product = cells.saturating_mul(1 << -exponent);

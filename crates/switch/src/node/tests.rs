@@ -1,4 +1,4 @@
-//! Nodes with a few ports that share a memory, with hand-made and random arrivals.
+//! Tests of nodes with a few ports that share a memory, with hand-made and random arrivals.
 
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, HostId};

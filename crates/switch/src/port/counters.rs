@@ -17,7 +17,7 @@ pub struct Counters {
     pub sent: u64,
     /// Bytes put on the link.
     pub sent_bytes: Bytes,
-    /// Packets dropped, by [`DropReason`].
+    /// Number of dropped packets for each [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
     /// Packets that were dropped after they had waited: a marker dropped them at departure, or the link went down.
     pub dropped_at_dequeue: u64,

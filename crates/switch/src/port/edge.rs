@@ -295,7 +295,7 @@ impl Edge {
         self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
     }
 
-    /// Removes a packet that leaves `queue` from the accounts.
+    /// Removes from the accounts a packet that leaves `queue`.
     #[inline(always)]
     fn free(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         self.total.backlog -= size;
@@ -309,7 +309,7 @@ impl Edge {
         waiting.books(queue, &mut self.books)
     }
 
-    /// Puts a packet that has left its queue on the wire. Returns `None` if a marker drops it.
+    /// Puts on the wire a packet that has left its queue. Returns `None` if a marker drops it.
     #[inline(always)]
     fn depart<W: Waiting>(
         &mut self,

@@ -42,7 +42,7 @@ impl<T: Copy + Default> Port<T> {
         self.set_rate(now, rate);
     }
 
-    /// Changes the rate of the link. The packet on the wire is still sent to its end at the old rate.
+    /// Changes the rate of the link. The transmission of the packet on the wire continues at the old rate.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! A port called directly: the order of its decisions, the order of service, and drops.
+//! Tests of a port called directly: the order of its decisions, the order of service, and drops.
 
 use shallows_core::Duration;
 use shallows_core::packet::{Ecn, PacketKind};

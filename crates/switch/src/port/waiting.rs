@@ -1,4 +1,4 @@
-//! Waiting packets of a port: those of a single queue, or of a discipline behind an optional shaper.
+//! Waiting packets of a port, either in a single queue or in a discipline behind an optional shaper.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};

@@ -60,7 +60,7 @@ impl Numbered {
         Self { numbers: Self::draw(hosts, per_pair), links_behind, hosts, per_pair, first_port }
     }
 
-    /// Draws `per_pair` numbers for the connections from each of `hosts` hosts to every other.
+    /// Draws `per_pair` numbers for the connections from each of `hosts` hosts to every other host.
     fn draw(hosts: u32, per_pair: u32) -> Box<[u32]> {
         const SEED: u32 = 2_199;
         const LEAST: f64 = 1e6;

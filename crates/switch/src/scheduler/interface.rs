@@ -9,14 +9,14 @@ pub trait May: Copy {
     /// Returns one bit for each of the first 64 queues; bit *q* is set if queue *q* may send.
     fn bits(self) -> u64;
 
-    /// Returns whether `queue` may send. Queues from number 64 on always may.
+    /// Returns whether `queue` may send. Queues with number 64 or higher may always send.
     #[inline]
     fn has(self, queue: usize) -> bool {
         queue >= 64 || self.bits() >> queue & 1 != 0
     }
 
     /// Returns the set without the queues before `queue`, renumbered so that `queue` becomes 0. A scheduler below strict priority needs
-    /// it.
+    /// this set.
     #[must_use]
     fn from(self, queue: usize) -> Self;
 }
@@ -93,8 +93,8 @@ pub trait Scheduler {
         false
     }
 
-    /// Records that a packet of `size` joins `queue` and leaves it at once, while all queues are empty. Returns whether a turn ends, or
-    /// `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
+    /// Records that a packet of `size` passes through `queue` without waiting, because all queues are empty. Returns whether a turn ends,
+    /// or `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
     /// Sets the rate of the link from `now` on.

@@ -17,11 +17,11 @@ pub enum Reference {
     Latest,
 }
 
-/// Fair queueing scheduler that computes virtual time from tags. Each queue has a weight, and its head a finish tag.
+/// Fair queueing scheduler that computes virtual time from tags. Each queue has a weight, and the packet at its head has a finish tag.
 #[derive(Clone, Debug)]
 pub struct SelfClocked {
     weights: Box<[u32]>,
-    /// Finish tag of each queue's head.
+    /// Finish tag of the packet at the head of each queue.
     heads: Box<[u128]>,
     virtual_time: u128,
     reference: Reference,

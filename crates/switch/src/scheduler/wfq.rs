@@ -30,13 +30,13 @@ pub enum VirtualTime {
 /// Work of sending one byte. Work is rate (bit/s) times time (ps), which makes it an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
-/// Returns the work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; the work of one packet fits in 64 bits.
+/// Returns the work of a packet. Sums need 128 bits, which are enough for 10²⁵ bytes; the work of one packet fits in 64 bits.
 #[inline]
 fn work(size: Bytes) -> u64 {
     size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")
 }
 
-/// Returns the virtual time that a packet takes: its work over the weight of its queue.
+/// Returns the virtual time that a packet takes: its work divided by the weight of its queue.
 #[inline]
 pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
@@ -61,9 +61,9 @@ pub(super) const NO_TAG: u128 = u128::MAX;
 /// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the queues of the port.
 #[derive(Clone, Debug)]
 pub struct Wfq {
-    /// Finish tags of the heads.
+    /// Finish tag of the packet at the head of each queue.
     heads: Box<[u128]>,
-    /// Finish tags of the packets behind the heads.
+    /// Finish tags of the packets behind the head of each queue.
     behind: Box<[Ring<u128>]>,
     gps: Gps,
 }
@@ -146,7 +146,7 @@ struct Gps {
     on_wire: Sending,
 }
 
-/// The packet on the wire; after its end, the packet sent last.
+/// The packet on the wire; once its transmission has ended, the packet sent last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     since: Instant,
@@ -173,7 +173,8 @@ impl Gps {
         tag
     }
 
-    /// Changes the rate. The packet on the wire is sent to its end at the old rate, but GPS counts the rest of it as sent now.
+    /// Changes the rate. The transmission of the packet on the wire continues at the old rate, but GPS counts the rest of the packet as
+    /// sent now.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, ..Sending::default() };
@@ -187,7 +188,8 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Advances virtual time by the work on the current packet that is not counted yet, up to a total of `done`. GPS does as much work.
+    /// Advances virtual time by the work on the current packet since the last call. `done` is the total work on this packet so far. GPS
+    /// does the same amount of work.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

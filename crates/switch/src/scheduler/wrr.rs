@@ -14,7 +14,7 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By the number of the queue: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
+    /// In the order of queue numbers: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
     #[default]
     Cyclic,
     /// In the order in which the queues became busy: the list of MQ-ECN's qdisc for Linux (§4.1).

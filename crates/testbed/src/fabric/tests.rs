@@ -4,7 +4,8 @@ use super::*;
 use proptest::prelude::*;
 use shallows_scenario::LinkState;
 
-/// Returns three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
+/// Returns three hosts at one switch, with links of 100 Mb/s and 50 us; the queues hold 15 packets of 1,500 bytes and mark above 6,000
+/// bytes.
 fn experiment() -> Experiment {
     with(&[])
 }
@@ -50,7 +51,7 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
 }
 
-/// Returns due times and marks of the frames that have left by `now`.
+/// Returns the due times and the marks of the frames that have left by `now`.
 fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
     fabric.advance(now);
     fabric.state.audit();
@@ -177,7 +178,7 @@ impl io::Write for Shared {
     }
 }
 
-/// Returns nanoseconds, interface, full length and first bytes of each packet of a pcapng file.
+/// Returns, for each packet of a pcapng file, its time in nanoseconds, interface, full length and first bytes.
 fn packets(file: &[u8]) -> Vec<(u64, u32, usize, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let (mut at, mut found) = (0, Vec::new());

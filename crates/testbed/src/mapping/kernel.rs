@@ -16,5 +16,5 @@ pub(super) const PACING_SLOW_START: u32 = 200;
 pub(super) const PACING_AVOIDANCE: u32 = 120;
 pub(super) const MOST_PACING: u32 = 1_000;
 
-/// `sysctl_tcp_early_retrans` that enables probes for lost segments at the end of a window (tcp_input.c).
+/// Value of `sysctl_tcp_early_retrans` that enables probes for lost segments at the end of a window (tcp_input.c).
 pub(super) const TAIL_LOSS_PROBES: &str = "3";

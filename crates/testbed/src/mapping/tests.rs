@@ -1,4 +1,5 @@
-//! Mapping of scenarios: keys that are carried, differences that are noted, and keys that are rejected.
+//! Tests of the mapping of scenarios: keys that Linux carries out, differences that are noted, and keys that are
+//! rejected.
 
 use super::*;
 

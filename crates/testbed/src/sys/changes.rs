@@ -47,7 +47,7 @@ impl Changes {
         Ok(Self { fd, mtu, found: BTreeSet::new() })
     }
 
-    /// Returns the changes to the network since it was watched, each once; empty if it never changed.
+    /// Returns the changes of the network since [`Self::watch`], each once; empty if the network never changed.
     pub fn so_far(&mut self) -> &BTreeSet<String> {
         let mut buffer = [0u8; 1 << 16];
         loop {
@@ -66,7 +66,7 @@ impl Changes {
     }
 }
 
-/// Adds the changes that these rtnetlink messages report to `found`.
+/// Adds to `found` the changes that these rtnetlink messages report.
 fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
     while let (Some(len), Some(kind)) = (number::<4>(messages, 0), number::<2>(messages, 4)) {
         let Some(body) = messages.get(HEADER..len as usize) else { return };
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sys::{machine, namespace::Namespace};
 
-    /// Returns the reported changes of a network with an interface `eth0` in which `command` ran.
+    /// Runs `command` in a network with an interface `eth0`, and returns the reported changes of the network.
     fn after(command: &str) -> Vec<String> {
         let run = |text: &str| assert!(Command::new("sh").args(["-ec", text]).status().unwrap().success());
         let look = || {

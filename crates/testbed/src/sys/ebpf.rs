@@ -14,7 +14,7 @@ const COMPILED: [&[u8]; 3] = [
 ];
 /// Programs that read and write packets at the interface of each host; not every congestion control has them.
 const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
-/// Placeholder in `bpf/tcp.h` for the name of the congestion control, with the final zero.
+/// Placeholder in `bpf/tcp.h` for the name of the congestion control, including the final zero byte.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
 
 /// Congestion control registered with the kernel. The kernel removes it when the process ends, even if it is killed.
@@ -31,7 +31,7 @@ pub struct Registered {
 ///
 /// # Errors
 ///
-/// If the process lacks the right, or the kernel is older than 6.4 or was built without BTF.
+/// If the process lacks the necessary rights, or the kernel is older than 6.4 or was built without BTF.
 ///
 /// # Panics
 ///

@@ -186,7 +186,7 @@ impl Default for SchedulingAttributes {
 }
 
 impl SchedulingAttributes {
-    /// Returns the scheduling of a thread; `None` if it is gone.
+    /// Returns the scheduling of a thread; `None` if the thread has ended.
     fn of(thread: libc::pid_t) -> Option<Self> {
         let mut found = Self::default();
         let size = size_of::<Self>();
@@ -219,7 +219,7 @@ impl Times {
         Self { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
     }
 
-    /// Returns the share that other virtual machines took since `before`, in percent.
+    /// Returns the share of processor time that other virtual machines took since `before`, in percent.
     pub fn steal_since(&self, before: &Self) -> f64 {
         let all = self.all.saturating_sub(before.all);
         if all == 0 { 0.0 } else { self.stolen.saturating_sub(before.stolen) as f64 * 100.0 / all as f64 }

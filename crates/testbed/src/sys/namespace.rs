@@ -17,7 +17,7 @@ impl Namespace {
     ///
     /// # Errors
     ///
-    /// If the process lacks the right.
+    /// If the process lacks the necessary rights.
     pub fn create() -> io::Result<Self> {
         // SAFETY: takes only a number, and affects only this thread.
         checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
@@ -37,7 +37,7 @@ impl Namespace {
     ///
     /// # Errors
     ///
-    /// If the process lacks the right.
+    /// If the process lacks the necessary rights.
     pub fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open.
         checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
@@ -74,7 +74,7 @@ pub fn interface(name: &str) -> io::Result<u32> {
 ///
 /// # Errors
 ///
-/// Returns an error if no interface has that name, or the process lacks the right.
+/// Returns an error if no interface has that name, or the process lacks the necessary rights.
 pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
@@ -86,7 +86,7 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Returns an error if no interface has that name, or the process lacks the right.
+/// Returns an error if no interface has that name, or the process lacks the necessary rights.
 pub fn take_up_in_thread(name: &str) -> io::Result<()> {
     offload(name, ETHTOOL_SGRO, 1)?;
     set(&format!("{name}/threaded"), "1")

@@ -32,7 +32,7 @@ pub struct Frame<'a> {
 pub struct Sent {
     /// Number of frames sent.
     pub count: usize,
-    /// Index of the first frame whose interface is gone.
+    /// Index of the first frame whose interface no longer exists.
     pub gone: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Packets {
     ///
     /// # Errors
     ///
-    /// If the process lacks the right, or the kernel lacks memory.
+    /// If the process lacks the necessary rights, or the kernel lacks memory.
     pub fn open(mtu: usize) -> io::Result<Self> {
         // SAFETY: takes only numbers; no other value owns the descriptor.
         let fd = unsafe {
@@ -140,7 +140,7 @@ impl Packets {
         Some(taken)
     }
 
-    /// Sends frames, each on the interface with its number.
+    /// Sends each frame on the interface with the given number.
     pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> Sent {
         // SAFETY: zeros are empty messages and addresses.
         let (mut messages, mut addresses, mut parts): (
@@ -185,7 +185,7 @@ impl Packets {
         sent
     }
 
-    /// Returns the number of frames that did not fit the ring since the last call.
+    /// Returns how many frames were lost since the last call because the ring was full.
     pub fn overruns(&self) -> u64 {
         let mut counts = [0u32; 2];
         let mut size = size_of_val(&counts) as libc::socklen_t;

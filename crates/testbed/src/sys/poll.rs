@@ -75,7 +75,7 @@ impl Poll {
         checked(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for readiness, at most for this time.
+    /// Waits until a descriptor is ready, but at most for this time.
     pub fn wait(&mut self, most: Duration) -> Vec<Ready> {
         let time = timespec(most);
         let room = self.events.len() as libc::c_int;

@@ -54,8 +54,8 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 ///
-/// If bash or the programs of util-linux are missing, or the process lacks the right. Also returns an error of `may_go_on`, after ending
-/// the command.
+/// If bash or the programs of util-linux are missing, or the process lacks the necessary rights. If `may_go_on` fails, ends the command and
+/// returns that error.
 pub fn run(
     command: &[String],
     networks: &[Namespace],

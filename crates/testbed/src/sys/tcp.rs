@@ -30,7 +30,7 @@ pub struct Info {
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time, in microseconds of the machine's time.
     pub srtt: u32,
-    /// Segments in flight by the sender's estimate.
+    /// Number of segments in flight, as the sender estimates it.
     pub in_flight: u32,
 }
 
@@ -149,7 +149,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// If the process lacks the right.
+    /// If the process lacks the necessary rights.
     pub fn set_class(&self, class: u8) -> io::Result<()> {
         self.set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(class) << 2)
     }
@@ -212,8 +212,8 @@ impl Socket {
         }
     }
 
-    /// Reads at most `most` bytes; returns their number, and the arrival of the last one in nanoseconds of the real-time clock. Zero bytes
-    /// mean that the other side has closed.
+    /// Reads at most `most` bytes. Returns how many were read, and the arrival time of the last one in nanoseconds of the real-time clock.
+    /// Zero bytes mean that the other side has closed.
     ///
     /// # Errors
     ///

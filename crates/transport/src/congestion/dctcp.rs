@@ -19,7 +19,7 @@ pub struct Config {
     pub initial_alpha: f64,
     /// Acknowledgement that ends an observation window. Default `"passed"`.
     pub window_end: WindowEnd,
-    /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
+    /// Whether duplicate acknowledgements count in the fraction of marked bytes. Default `"ignored"`.
     pub duplicate_acks: DuplicateAcks,
     /// Acknowledgements with ECE that grow cwnd; an acknowledgement that cuts cwnd never grows it. Default `"all"`.
     pub ece_growth: EceGrowth,
@@ -31,12 +31,13 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
-    /// A fraction; zero below 2⁻³⁰ (ns-2, ns-3).
+    /// Alpha is a floating-point number. A value below 2⁻³⁰ becomes zero (ns-2, ns-3).
     #[default]
     Float,
-    /// Whole 1,024ths. A value too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
+    /// Alpha is a whole number of 1,024ths. A value too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
-    /// Whole 1,024ths. A cut is a whole number of segments, rounded down (Linux): a window of three segments loses at most one.
+    /// Alpha is a whole number of 1,024ths. A cut is a whole number of segments, rounded down (Linux): a window of three segments loses at
+    /// most one.
     Segments,
 }
 
@@ -66,7 +67,7 @@ pub enum DuplicateAcks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceGrowth {
-    /// All of them: DCTCP does not change the growth of cwnd (RFC 8257 §3.4).
+    /// All acknowledgements with ECE: DCTCP does not change the growth of cwnd (RFC 8257 §3.4).
     #[default]
     All,
     /// All acknowledgements with ECE, except the first of several in a row (ns-2's `ecn_burst_`).
@@ -106,7 +107,7 @@ pub struct Dctcp {
     in_run: bool,
 }
 
-/// Alpha = 1 in [`Arithmetic::Fixed`].
+/// Number of 1,024ths in an alpha of 1, for [`Arithmetic::Fixed`].
 const FIXED_ONE: f64 = 1_024.0;
 
 /// Smallest alpha above zero. A smaller alpha would not remove a byte from a cwnd of up to 2³⁰ bytes. RFC 8257 §4.2 requires

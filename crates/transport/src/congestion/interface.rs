@@ -58,7 +58,7 @@ pub enum Congestion {
 pub struct Pace {
     /// Limit of outstanding bytes: cwnd.
     pub window: Bytes,
-    /// Rate at which data leaves. If it is `None`, the host may pace by window and round-trip time.
+    /// Rate at which data leaves. If it is `None`, the host may pace at a rate computed from the window and the round-trip time.
     pub rate: Option<Rate>,
 }
 
@@ -80,7 +80,7 @@ pub trait CongestionControl {
     /// Handles a pause of `idle` without transmissions; data is about to be sent.
     fn on_idle(&mut self, _idle: Duration) {}
 
-    /// Returns window and rate. The sender calls this for each segment.
+    /// Returns the window and the rate. The sender calls this for each segment.
     #[inline]
     fn pace(&self, window: &Window) -> Pace {
         Pace { window: window.cwnd(), rate: None }

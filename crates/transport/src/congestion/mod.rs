@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Returns whether the algorithm sets a rate. If it does, its connections are paced even if the host does not pace others.
+    /// Returns whether the algorithm sets a rate. If it does, its connections are paced even if the host does not pace other connections.
     pub fn sets_rate(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,

@@ -43,7 +43,7 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE. It then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
+    /// ECE, which then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
     Ece,
 }
 
@@ -108,7 +108,7 @@ impl Pulser {
         }
     }
 
-    /// Limits cwnd to the safe window; does not raise a smaller one.
+    /// Limits cwnd to the safe window; does not raise a smaller cwnd.
     fn hold(&self, window: &mut Window) {
         window.set_cwnd(window.cwnd().0.min(self.safe_window));
     }

@@ -137,7 +137,7 @@ impl Window {
         }
     }
 
-    /// Counts the acknowledgement that has just reduced cwnd, if avoidance counts acknowledgements.
+    /// Counts the acknowledgement that has just reduced cwnd, if congestion avoidance counts acknowledgements.
     pub(crate) fn count_reducing_ack(&mut self) {
         if self.avoidance == Avoidance::Counted {
             self.grow(self.mss());

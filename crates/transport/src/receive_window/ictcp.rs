@@ -29,7 +29,7 @@ pub struct Config {
     pub decrease_after: u32,
     /// Share of the link's rate. While less bandwidth than this share is available, windows above the average shrink.
     pub fairness: f64,
-    /// RTT from which a connection is not controlled.
+    /// RTT at and above which a connection is not controlled.
     pub rtt_limit: Duration,
     /// Window of a new connection, and the smallest window; at least one segment.
     pub minimum: Bytes,
@@ -62,7 +62,7 @@ struct Clock {
 enum SubSlot {
     /// Bytes received so far in the sub-slot.
     Measuring { bytes: u64 },
-    /// Throughput by which windows may still grow, in bytes per second.
+    /// Throughput that growing windows may still add, in bytes per second.
     Growing { quota: f64 },
 }
 
@@ -81,7 +81,7 @@ struct Connection {
     measured: f64,
     /// Number of consecutive rounds with an unused share above `gamma2`.
     unused_rounds: u32,
-    /// Bytes received in this slot; `in_last_slot` has those of the slot before.
+    /// Bytes received in this slot; `in_last_slot` is the number for the previous slot.
     in_slot: u64,
     in_last_slot: u64,
 }
@@ -94,7 +94,7 @@ struct Round {
 }
 
 impl Ictcp {
-    /// Creates the control of a NIC whose link carries `rate`, with segments of at most `mss` bytes.
+    /// Creates the control of a NIC whose link has this `rate`, with segments of at most `mss` bytes.
     pub fn new(config: &Config, mss: Bytes, rate: Rate) -> Self {
         let capacity = rate.0 as f64 / 8.0;
         Self { config: *config, mss: mss.0, capacity, clock: None, connections: BTreeMap::new() }

@@ -10,7 +10,7 @@ pub enum Control {
     /// No control: each receiver advertises its initial window.
     #[default]
     Fixed,
-    /// Control by the rate of the host's link; the driver keeps an [`ictcp::Ictcp`] for each host.
+    /// Control that depends on the rate of the host's link; the driver keeps an [`ictcp::Ictcp`] for each host.
     Ictcp(ictcp::Config),
 }
 

@@ -1,4 +1,4 @@
-//! Rules on which ns-2's senders differ from the RFCs, except for the rules that repair losses.
+//! Rules in which the senders of ns-2 differ from the RFCs, except for the rules that repair losses.
 
 use super::interface::Method;
 
@@ -28,18 +28,20 @@ pub(crate) enum BackOffEnds {
     WithSample,
     /// Any acknowledgement of new data.
     WithNewData,
-    /// Any acknowledgement of new data. It first restarts the timer, which therefore still has the longer timeout.
+    /// Any acknowledgement of new data. The timer is restarted first, and therefore still has the longer timeout.
     AfterTimer,
 }
 
 /// Acknowledgements with ECE that cut the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ece {
-    /// The first one for data beyond the last cut (RFC 3168 §6.1.2).
+    /// First acknowledgement with ECE for data beyond the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// The first one for data beyond the last cut, and the first one after a timeout, even if it is a duplicate (`TcpAgent::ecn`).
+    /// First acknowledgement with ECE for data beyond the last cut, and the first one after a timeout, even if it is a duplicate
+    /// (`TcpAgent::ecn`).
     AfterTimeout,
-    /// The first one for data beyond the last cut, and the first one after a timeout, if it acknowledges new data (`FullTcpAgent::recv`).
+    /// First acknowledgement with ECE for data beyond the last cut, and the first one after a timeout, if it acknowledges new data
+    /// (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,
 }
 

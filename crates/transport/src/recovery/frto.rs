@@ -3,7 +3,7 @@
 //! After the first retransmission the sender sends new data instead of further retransmissions. If the next acknowledgement
 //! covers data that was sent once, the acknowledgements were late and no data is lost.
 
-/// New segments sent before any further retransmission (§3.1 step 2b).
+/// Maximum number of new segments sent before any further retransmission (§3.1 step 2b).
 const NEW_SEGMENTS: u8 = 2;
 
 /// State of F-RTO: the steps of RFC 5682 §3.1.
@@ -14,11 +14,12 @@ pub(super) enum Frto {
     Off,
     /// The first segment, which ends at `end`, has been retransmitted.
     Sent { end: u64 },
-    /// The first segment has arrived, and `left` new segments may be sent before an acknowledgement decides.
+    /// The first retransmitted segment has arrived. The sender may send `left` more new segments; the next acknowledgement decides whether
+    /// the timeout was spurious.
     Asking { left: u8 },
 }
 
-/// Evidence in an acknowledgement.
+/// Contents of an acknowledgement that help to decide whether a timeout was spurious.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// Cumulative acknowledgement; `advances` states whether it is new.

@@ -22,7 +22,7 @@ pub(crate) struct FullTcp {
     dup_acks: u32,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Start of the holes that were not filled yet [`h_seqno_`].
+    /// Start of the data in which holes were not filled yet [`h_seqno_`].
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
@@ -149,7 +149,7 @@ impl FullTcp {
         }
     }
 
-    /// Handles a duplicate. Returns whether fast recovery begins (`dupack_action`).
+    /// Handles a duplicate acknowledgement. Returns whether fast recovery begins (`dupack_action`).
     fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> bool {
         if data.una == data.next {
             self.dup_acks = 0;

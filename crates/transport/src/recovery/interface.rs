@@ -26,7 +26,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns whether receivers report data above a gap.
+    /// Returns whether receivers report data received above a gap (selective acknowledgements).
     pub fn uses_sack(self) -> bool {
         !matches!(self, Self::NewReno | Self::Reno)
     }
@@ -44,7 +44,7 @@ pub(crate) struct Outstanding {
     pub(crate) next: u64,
     /// Value of `next` at the last cut of cwnd.
     pub(crate) cut_at: u64,
-    /// Cause of the last cut.
+    /// Cause of the last cut of cwnd.
     pub(crate) cut_for: Option<Congestion>,
 }
 
@@ -113,7 +113,7 @@ pub(crate) enum Expiry {
     Timeout,
     /// A loss was detected by time, and fast recovery begins.
     Found,
-    /// An event internal to recovery.
+    /// An event that recovery handles itself; the sender has nothing to do.
     Nothing,
 }
 

@@ -1,6 +1,6 @@
 //! Fast retransmit and fast recovery without selective acknowledgements: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 //!
-//! The inflated window is cwnd plus `inflation`; the congestion control keeps cwnd itself. The heuristics of RFC
+//! The inflated window is cwnd plus `inflation`; cwnd is stored in the congestion control. The heuristics of RFC
 //! 6582 §4 are not included.
 
 use super::interface::{

@@ -5,12 +5,12 @@
 /// Limit on transmissions while at most ssthresh bytes are in flight (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// The delivered data plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).
+    /// As many bytes as were delivered, plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).
     SlowStart,
-    /// The delivered data (PRR-CRB).
+    /// As many bytes as were delivered (PRR-CRB).
     Conservative,
-    /// The delivered data, plus one segment after an acknowledgement of new data that reports no further loss (RFC 9937
-    /// *SafeACK*, Linux).
+    /// As many bytes as were delivered, plus one segment after an acknowledgement of new data that reports no further
+    /// loss (RFC 9937 *SafeACK*, Linux).
     SafeAck,
 }
 

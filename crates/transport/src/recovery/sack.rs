@@ -163,7 +163,7 @@ impl Sack {
         Some(range)
     }
 
-    /// Counts a duplicate. Returns whether duplicates signal a loss (RFC 6675 §5 steps 1 and 2).
+    /// Counts a duplicate acknowledgement. Returns whether the duplicates signal a loss (RFC 6675 §5 steps 1 and 2).
     fn detects_loss(&mut self, config: &Config, data: Outstanding) -> bool {
         self.dup_acks += 1;
         self.dup_acks >= config.duplicate_threshold

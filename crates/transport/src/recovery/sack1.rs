@@ -22,11 +22,11 @@ pub(crate) struct Sack1 {
     recover: u64,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Start of the holes that were not filled yet [`h_seqno_`].
+    /// Start of the data in which holes were not filled yet [`h_seqno_`].
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
-    /// Whether all data after the fast retransmit waits for an acknowledgement.
+    /// Whether the sender waits for an acknowledgement after the fast retransmit, before it sends any other data.
     waits: bool,
     /// Whether data is missing or being repaired. Otherwise `send_from` is at the next new data.
     busy: bool,
@@ -153,7 +153,7 @@ impl Sack1 {
         self.scoreboard.clear();
     }
 
-    /// Begins fast recovery after enough duplicates, unless it is forbidden. Returns whether it begins (`dupack_action`).
+    /// Begins fast recovery after enough duplicate acknowledgements, unless it is forbidden. Returns whether it begins (`dupack_action`).
     fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
         let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
         // `bugFix_`: no second fast retransmit in a window, unless the first cut was for ECN. `bugfix_ss_`: the very first

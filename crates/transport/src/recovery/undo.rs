@@ -9,7 +9,7 @@ use crate::scoreboard::Range;
 /// Retransmissions since the start of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// Retransmitted ranges that were not reported yet, in order of sending. A range is listed once per retransmission.
+    /// Retransmitted ranges that the receiver has not yet reported as duplicates, in order of sending. A range is listed once per retransmission.
     unreported: Vec<Range>,
     /// Window before the reduction; `None` if the reduction must not be undone.
     prior: Option<Prior>,

@@ -10,7 +10,7 @@ use crate::recovery::{Bound, Delivery, Prr};
 pub(super) struct Reduction {
     prr: Prr,
     target: u64,
-    /// Whether any segment was sent since the start.
+    /// Whether any segment was sent since the start of the reduction.
     sent: bool,
 }
 

@@ -61,7 +61,8 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     if len(set(formats.values())) > 1:
         kinds = [f"{name} is {kind}" for name, kind in formats.items()]
         raise ShallowsError(
-            "all files must have the same format", listed("name the files of one switch; got", kinds)
+            "all files must have the same format",
+            listed("name the files of one switch; the formats are", kinds),
         )
     format_ = formats[documents[0][0]]
     if len(documents) == 1:

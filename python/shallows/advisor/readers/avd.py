@@ -1,4 +1,4 @@
-"""Arista's validated designs (AVD): structured configuration in YAML, read as its EOS lines.
+"""Arista's validated designs (AVD): structured configuration in YAML, converted to EOS lines.
 
 The keys are those of `eos_cli_config_gen` in pyavd 6.4. Each key is converted to the EOS line that pyavd's
 templates give for it, so only the reader of EOS defines the meaning of settings.

@@ -590,7 +590,7 @@ def _is_share(what: str, words: list[str]) -> bool:
 
 
 def _allotted(old: Allotment, words: list[str], *, no: bool) -> Allotment | None:
-    """Return a queue's allotment after a line; None if the line is not understood."""
+    """Return a queue's allotment after applying a line; None if the line is not understood."""
     match words:
         case ["threshold"] | ["threshold", _] if no:
             return replace(old, alpha=None)

@@ -136,7 +136,7 @@ class _Port:
 
 
 def _said(pool: Pool | None) -> bool:
-    """Return whether the file sets anything of this pool."""
+    """Return whether the file has any setting for this pool."""
     return pool is not None and (pool.percent is not None or pool.alpha is not None)
 
 
@@ -305,7 +305,7 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return a code point's bits, the pauses by this kind of code point, and those by the other kind."""
+        """Return a code point's bits, the dict of paused points of its kind, and that of the other kind."""
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused

@@ -294,7 +294,7 @@ class _Reader:
             raise refusal(
                 self.found.file,
                 statement.line,
-                f"the command must name at most {MOST_PLACES:,} places",
+                f"the command must name at most {MOST_PLACES:,} combinations of ports, queues and profiles",
                 "name fewer ports, queues or profiles",
             )
         self.places += count

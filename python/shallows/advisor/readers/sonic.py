@@ -120,7 +120,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
 
 @dataclass
 class _Port:
-    """Rows of the tables that name one port, by number of the queue or priority group."""
+    """Rows of all tables that name one port; those for queues and priority groups by number."""
 
     queues: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[int, str] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class _Reader:
                 if places > MOST_PLACES:
                     raise ShallowsError(
                         f"rows of {table} and other tables must name at most {MOST_PLACES:,} "
-                        "queues or profiles",
+                        "queues or profiles in total",
                         ONE,
                     )
 
@@ -242,7 +242,7 @@ class _Reader:
 
     @staticmethod
     def _threshold(row: Entry, name: str) -> int | None:
-        """Return a threshold in bytes; None for 0, SAI's default, which is the whole buffer (saiwred.h)."""
+        """Return a threshold in bytes; None for 0, which means the whole buffer (SAI, saiwred.h)."""
         count = row.number(name, most=LARGEST_THRESHOLD)
         if count == 0:
             row.note("zero-threshold", f"{name} of {row.key} is 0", name)

@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def parts(self) -> list[str]:
-        """Return the parts of its key, split at the bars."""
+        """Return the parts of the row's key, which are separated by bars."""
         return self.key.split("|")
 
     def source(self, name: str = "") -> Source:
@@ -135,7 +135,7 @@ class Entry:
         self.note("not-valid", why, name)
 
     def note(self, code: str, what: str, name: str = "") -> None:
-        """Record an observation about a field that becomes a finding."""
+        """Record an observation about a field, which becomes a finding."""
         self.notes.append(Note(code, what, self.source(name)))
 
 
@@ -152,7 +152,8 @@ class Tables:
             count += sum(len(rows) for rows in tables.values() if isinstance(rows, dict))
             if count > MOST_ROWS:
                 raise ShallowsError(
-                    f"{name} must have at most {MOST_ROWS:,} rows", "name the tables of one switch"
+                    f"the files up to {name} must have at most {MOST_ROWS:,} rows together",
+                    "give the files of one switch only",
                 )
             self._add(name, tables)
 

@@ -102,7 +102,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def size(text: str) -> int | None:
-    """Parse bytes as tc(8) writes them.
+    """Parse a size in the notation of tc(8); return bytes.
 
     >>> size("1500000b"), size("100Kb"), size("1mbit"), size("x")
     (1500000, 102400, 131072, None)

@@ -81,7 +81,7 @@ def _words(number: int, line: str, name: str) -> list[str]:
 
 
 def _listed(statement: Statement, name: str) -> Iterator[Statement]:
-    """Yield one statement, or one per item of the list that ends it."""
+    """Yield one statement; if it ends with a list, yield one statement for each item of the list."""
     words = statement.words
     if "[" not in words and "]" not in words:
         yield statement

@@ -118,7 +118,7 @@ class _Given:
                 yield statement, words
 
     def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements with wildcards; conflicting statements are omitted."""
+        """Yield a group's statements that contain wildcards, except conflicting ones."""
         said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
         for head, statements in self.groups[group].wild.items():
             shared = min(len(head), len(place))
@@ -168,7 +168,7 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"wildcards of groups must be compared with at most {MOST_COMPARISONS:,} names",
+                f"wildcards in groups must need at most {MOST_COMPARISONS:,} comparisons with names",
                 "name the file of one switch, and write names instead of wildcards",
             )
 

@@ -29,7 +29,7 @@ class Statement:
 
     @cached_property
     def text(self) -> str:
-        """Return its words as one text."""
+        """Return the words of the statement as one text."""
         return " ".join(self.words)
 
     @property

@@ -85,7 +85,7 @@ def read(text: str, name: str) -> Node:
 class _Reader:
     """Builder of nodes from events; unlike yaml's composer, it limits the depth.
 
-    Repetition by an alias is counted, not copied.
+    Values that an alias repeats are counted, but not copied.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,7 +1,7 @@
 """Arista EOS: lines of a running configuration, as pyavd 6.4 renders them.
 
 Port profiles with the same name become one `qos profile` with the settings of the first of them. Interfaces
-of the other profiles state the settings that differ in lines of their own.
+of the other profiles have lines of their own for the settings that differ.
 """
 
 from collections.abc import Sequence
@@ -100,7 +100,7 @@ def _named(switch: Switch) -> list[tuple[str, PortProfile]]:
 
 
 def _memory(switch: Switch, told: Told) -> None:
-    """Add the MMU profile: the limits of the queues of all ports."""
+    """Add the MMU profile: the limits of queues, which are the same at all ports."""
     queues: dict[int, Allotment] = {}
     groups: dict[int, Allotment] = {}
     for profile in switch.profiles:
@@ -268,7 +268,7 @@ def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str,
 
 
 def _share(profile: PortProfile, queue: Queue, inner: tuple[str, ...], told: Told) -> None:
-    """Add a weight as a percentage of the sum of weights, over the port's queues that are not strict."""
+    """Add a queue's weight as a percentage of the weights of all the port's queues that are not strict."""
     weights = {
         each.number: each.scheduler.weight or 0
         for each in profile.queues

@@ -47,7 +47,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def tell(switch: Switch, told: Told) -> None:
-    """Add the commands of sysctls and routes."""
+    """Add the commands that set sysctls and routes."""
     routes: dict[str, dict[str, Setting]] = {}
     for setting in switch.settings:
         if setting.name in SYSCTLS and not setting.scope:

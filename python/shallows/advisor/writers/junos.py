@@ -105,7 +105,7 @@ class _Classes:
 
 
 def _paused(switch: Switch) -> dict[int, str]:
-    """Return the paused priority of each queue, by the first port that pauses it."""
+    """Return the paused priority of each queue, as set at the first port that pauses it."""
     found: dict[int, str] = {}
     for profile in switch.profiles:
         mapped = dict(profile.maps.class_to_queue)

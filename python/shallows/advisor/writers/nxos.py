@@ -202,7 +202,7 @@ def _curve(
 
 
 def _classifiers(switch: Switch, told: Told) -> None:
-    """Add the lines that map code points to groups: by existing classes, or by a new class per group."""
+    """Add the lines that map code points to groups: with existing classes, or with a new class per group."""
     named = [each for each in switch.settings if each.name.startswith("classifier")]
     points = {each.scope: each.value for each in named if each.name == "classifier.dscp"}
     groups = [(*each.scope.split(" ", 1), each.value) for each in named if each.name == "classifier.group"]

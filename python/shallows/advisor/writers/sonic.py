@@ -66,7 +66,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def unfit(patch: str, texts: Sequence[str]) -> str | None:
-    """Return the first path in a patch that the files lack, as when one of their rows is for several queues.
+    """Return the first path in a patch that the files lack, for example because a row covers several queues.
 
     The result is None if all paths exist.
 

@@ -176,7 +176,7 @@ def _extras(switch: Switch, name: str) -> str:
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """Return tc's options that set the weight of the average; without `burst` if none gives this weight."""
+    """Return tc's options that set the weight of the average; omit `burst` if no burst gives this weight."""
     if curve.weight is None:
         told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
         return f" avpkt {AVERAGE_PACKET}"

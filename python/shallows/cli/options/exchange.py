@@ -24,7 +24,7 @@ def _import_hpcc(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root",
         metavar="DIR",
-        help="folder that paths in CONFIG are relative to (where the simulator was run); "
+        help="folder in which the simulator was run; paths in CONFIG are relative to this folder; "
         "default: the folder of CONFIG, or its parent",
     )
     _add_imported(parser)
@@ -33,7 +33,10 @@ def _import_hpcc(parser: argparse.ArgumentParser) -> None:
 def _import_htsim(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="FILE.cm", help="file with the connection matrix")
     parser.add_argument(
-        "--topo", dest="topology", metavar="FILE.topo", help="file with the fat tree; default: one switch"
+        "--topo",
+        dest="topology",
+        metavar="FILE.topo",
+        help="file that describes the fat tree; default: all hosts at one switch",
     )
     parser.add_argument(
         "--start-unit",
@@ -60,7 +63,7 @@ def _add_imported(parser: argparse.ArgumentParser) -> None:
         "--ignore-unmodelled",
         dest="unmodelled",
         action="store_true",
-        help="leave out everything that a scenario cannot express, and list it",
+        help="leave out and list all settings that a scenario cannot express",
     )
     add_force(parser)
 
@@ -100,12 +103,17 @@ def _export_hpcc(parser: argparse.ArgumentParser) -> None:
 
 
 def _export_switch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", nargs="+", metavar="CONFIG", help="files of one switch, or a folder")
+    parser.add_argument(
+        "sources",
+        nargs="+",
+        metavar="CONFIG",
+        help="configuration files of one switch, or the folder that contains them",
+    )
     parser.add_argument(
         "--to",
         required=True,
         choices=["sonic", "eos", "avd", "nvue", "nxos", "junos", "tc"],
-        help="target format; settings that it cannot express are listed",
+        help="target format; the command lists all settings that this format cannot express",
     )
     parser.add_argument("--out", metavar="FILE", help="file to write; default: standard output")
     add_hints(parser)

@@ -28,8 +28,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--threads",
         default="auto",
         metavar="N",
-        help="number of threads; auto tries different numbers during the run and keeps the fastest, at "
-        "most one per core; results do not depend on it; default: auto",
+        help="number of threads; auto tries up to one thread per core during the run and keeps the fastest "
+        "number; results do not depend on it; default: auto",
     )
     add_by(parser)
     add_verify(parser, "if the folder already holds this run, check its files by hash, not only by size")
@@ -47,7 +47,8 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="address of the Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+        help="address of the Ray cluster; default: the variable RAY_ADDRESS; if it is not set, Ray starts "
+        "on this machine",
     )
     add_verify(parser)
     add_json(parser)
@@ -121,7 +122,7 @@ def _testbed_compare(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=3,
         metavar="N",
-        help="repeat the simulation and the run with real TCP N times, with consecutive seeds; default: 3",
+        help="run the simulation and real TCP N times, with consecutive seeds; default: 3",
     )
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="first seed; default: the seed in the scenario"
@@ -172,7 +173,7 @@ def _add_dilate(parser: argparse.ArgumentParser) -> None:
         type=dilation,
         default=1,
         metavar="N",
-        help="slow network time N-fold, so that this machine can carry N times the rates; default: 1",
+        help="slow network time N-fold, so that this machine can carry rates N times as high; default: 1",
     )
 
 

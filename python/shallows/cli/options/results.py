@@ -143,7 +143,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run smaller experiments; check only whether results rank as the paper claims, not their values",
+        help="run smaller experiments; check only the ranking that the paper claims, not the values",
     )
     add_jobs(parser)
     parser.add_argument(
@@ -154,7 +154,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--experiments",
         metavar="DIR",
-        help="folder with a folder for each paper; default: the experiments in the package",
+        help="folder that contains a folder for each paper; default: the experiments in the package",
     )
     add_json(parser)
 

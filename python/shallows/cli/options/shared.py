@@ -15,7 +15,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=override,
         metavar="KEY=VALUE",
-        help="override a value of the file, such as tcp.congestion.kind=reno; may be repeated",
+        help="override a value of the scenario, such as tcp.congestion.kind=reno; may be repeated",
     )
 
 
@@ -53,7 +53,7 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=["workload", "class", "group", "to_group", "port", "queue", "uplinks"],
-        help="print a table of the results, grouped in this way; may be repeated; "
+        help="print a table of the results with this grouping; may be repeated; "
         "default: one table each for workload, class and host group, if the run has more than one of them",
     )
 
@@ -68,15 +68,17 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fabric",
         metavar="FABRIC.toml",
-        help="file of the fabric, which provides the chip, links and shared buffer that a switch's file "
-        "lacks",
+        help="file that describes the fabric; it supplies the chip, links and shared buffer if the "
+        "configuration of the switch lacks them",
     )
     parser.add_argument(
         "--chip",
         metavar="NAME",
-        help="the switch's chip (`shallows chips` lists them); "
-        "default: the one named in the file or the fabric",
+        help="chip of the switch (`shallows chips` lists all chips); "
+        "default: the chip that the configuration or the fabric names",
     )
     parser.add_argument(
-        "--rate", metavar="RATE", help="rate of ports whose rate the file lacks, such as 100Gbps"
+        "--rate",
+        metavar="RATE",
+        help="rate of the ports for which the configuration has none, such as 100Gbps",
     )

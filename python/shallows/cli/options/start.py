@@ -9,7 +9,8 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="run the single-switch experiment of the BCC paper instead (three minutes on two cores)",
+        help="run the single-switch experiment of the BCC paper, which takes three minutes on two cores, "
+        "instead of a short experiment",
     )
     parser.add_argument(
         "--out", default="runs/demo", metavar="DIR", help="folder for the results; default: runs/demo"

@@ -11,7 +11,8 @@ def _explain(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="CONFIG",
-        help="files of one switch, or a folder; docs/advisor.md lists the formats",
+        help="configuration files of one switch, or the folder that contains them; "
+        "docs/advisor.md lists the formats",
     )
     add_hints(parser)
     parser.add_argument("--rtt", metavar="TIME", help="round-trip time with empty queues, such as 30us")
@@ -24,26 +25,29 @@ def _advise(parser: argparse.ArgumentParser) -> None:
         "fabric", metavar="FABRIC.toml", help="file of the fabric; docs/advisor.md lists its keys"
     )
     parser.add_argument(
-        "--rules-only", action="store_true", help="print what the rules recommend, and simulate nothing"
+        "--rules-only",
+        action="store_true",
+        help="print the recommendations of the rules, and do not simulate",
     )
     parser.add_argument(
         "--budget",
         type=budget,
         default=600.0,
         metavar="TIME",
-        help="how long to simulate, such as 90s, 20min or 2h; a round already started is completed; "
+        help="how long to simulate, such as 90s, 20min or 2h; a round that has begun is completed; "
         "default: 10min",
     )
     add_jobs(parser)
     parser.add_argument(
         "--config",
         metavar="FILE",
-        help="present configuration of a switch, in a format that `shallows explain` reads",
+        help="current configuration of a switch, in a format that `shallows explain` reads",
     )
     parser.add_argument(
         "--to",
         metavar="FORMAT",
-        help="also write the change in this format: sonic, eos, avd, nvue, nxos, junos or tc",
+        help="also write the recommended changes as a configuration in this format: sonic, eos, avd, nvue, "
+        "nxos, junos or tc",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="folder for the runs and the page; default: runs/advice-NAME"

@@ -118,8 +118,8 @@ impl Builder<'_, '_, '_> {
             let sources = matrix.pairs();
             let each = if sources > 1.0 { format!(" from each of {sources} sources") } else { String::new() };
             format!(
-                "with a rate of {rate}{each} and the traffic of earlier workloads, the link {} must carry {share:.4} \
-                 times its rate of {}; use a lower rate, or set overload = true",
+                "the link {} would carry {share:.4} times its rate of {}, including earlier workloads; this workload \
+                 sends {rate}{each}: use a lower rate, or set overload = true",
                 link.name, link.rate
             )
         });

@@ -90,7 +90,7 @@ impl Builder<'_, '_, '_> {
         (bytes && blocks).then(|| self.add_queries(config, connections, classes))
     }
 
-    /// Builds an incast whose rounds each begin after the previous one has ended.
+    /// Builds an incast in which each round begins after the end of the previous round.
     pub(super) fn incast_in_turn(
         &mut self,
         w: &Incast,
@@ -152,8 +152,8 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if they would, but there are
-    /// no requests.
+    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires it
+    /// but has no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {

@@ -1,9 +1,9 @@
-//! Account of one endpoint at its NIC: bytes in the queue, and progress of the burst.
+//! A NIC's account of one endpoint: the endpoint's bytes in the NIC's queue, and the progress of its burst.
 
 use shallows_core::{Bytes, Instant};
 use shallows_transport::Pacer;
 
-/// Account of one endpoint.
+/// A NIC's account of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Bytes of the endpoint's data packets in the NIC's queue; counted only with backpressure.
@@ -22,7 +22,7 @@ impl Account {
         self.queued -= size;
     }
 
-    /// Ends the burst. Returns the time of the next burst, if the burst must wait.
+    /// Ends the burst. Returns the time of the next burst, if that burst must wait.
     #[inline]
     pub(super) fn rest(&mut self) -> Option<Instant> {
         self.left = 0;

@@ -20,7 +20,7 @@ use crate::network::{Change, Driver, LinkAt, Network};
 const PACKET: Bytes = Bytes(1_500);
 const SOURCE: HostId = HostId(1);
 
-/// Source that sends packets of [`PACKET`] to host 0 at fixed intervals.
+/// Source that sends packets of the size [`PACKET`] to host 0 at fixed intervals.
 struct ConstantRate {
     gap: Duration,
     next: Instant,

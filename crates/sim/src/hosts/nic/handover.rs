@@ -14,13 +14,13 @@ pub(crate) trait PacketSource {
     /// Returns the packet to send now, if the source's window, rate and data allow one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
-    /// Returns the source's account at the NIC.
+    /// Returns the NIC's account of this source.
     fn account(&mut self) -> &mut Account;
 
     /// Returns whether the source's bytes in the NIC's queue, `queued`, reach the limit of `rule`.
     fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool;
 
-    /// Returns the time at which the source must be polled again if nothing happens before.
+    /// Returns the time at which the source must be polled again if no event occurs earlier.
     fn deadline(&self) -> Option<Instant>;
 
     /// Returns the number of packets of the burst that the source begins now; 0 if it has no packets, or waits for a larger burst.
@@ -72,7 +72,7 @@ impl Handover {
         Some((header, packet))
     }
 
-    /// Ends a series of pulls. Returns the time at which the source must be polled again if nothing happens before.
+    /// Ends a series of pulls. Returns the time at which the source must be polled again if no event occurs earlier.
     #[inline(always)]
     pub(crate) fn rest(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if !self.holds {

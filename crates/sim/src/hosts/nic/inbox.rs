@@ -72,7 +72,7 @@ pub(crate) enum Taking {
 const LARGEST: u32 = 65_535;
 
 impl Arrived {
-    /// Returns a single packet.
+    /// Creates the arrival of one packet that is not merged with others.
     #[inline]
     pub(crate) fn one(header: Header, packet: PacketRef) -> Self {
         Self { header, packet, packets: 1, bytes: header.size() }
@@ -234,7 +234,7 @@ fn like(header: Header) -> Header {
     header.with_size(0)
 }
 
-/// Returns whether `second` may be appended to `first`, a merger of `packets` packets (`tcp_gro_receive`, `skb_gro_receive`).
+/// Returns whether `second` may be appended to `first`, which already consists of `packets` packets (`tcp_gro_receive`, `skb_gro_receive`).
 fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let (before, next) = (first.segment, second.segment);
     let full = u32::from(before.len) / packets;
@@ -284,7 +284,7 @@ mod tests {
         Arrived::one(header, packet)
     }
 
-    /// Returns the merged packets: slot, first byte, bytes, number of packets.
+    /// Returns the slot, the first byte, the number of bytes and the number of packets of each merged packet.
     fn merged(mut arrived: Vec<Arrived>, packets: &mut Packets) -> Vec<(u32, u64, u16, u32)> {
         merge(&mut arrived, packets);
         assert_eq!(packets.len(), arrived.len(), "nothing else is kept");

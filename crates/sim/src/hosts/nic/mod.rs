@@ -103,7 +103,7 @@ impl Nic {
         self.inboxes.queue(queue).recycle(taken);
     }
 
-    /// Passes a packet of any kind, or several merged packets, with `bytes` bytes on the wire to the agent. Called before
+    /// Passes a packet of any kind, or several merged packets, to the agent. `bytes` is the size on the wire. Called before
     /// [`Self::on_data`].
     pub(crate) fn on_packet(&mut self, now: Instant, bytes: Bytes) {
         if let Some(agent) = &mut self.agent {

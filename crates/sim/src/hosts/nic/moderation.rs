@@ -65,11 +65,11 @@ enum Verdict {
     Worse,
 }
 
-/// `NET_DIM_RX_CQE_PROFILES`: microseconds and packets.
+/// Limits of each level (Linux: `NET_DIM_RX_CQE_PROFILES`): time in microseconds, number of packets.
 const LEVELS: [(u64, u32); 5] = [(2, 256), (8, 128), (16, 64), (32, 64), (64, 64)];
-/// `NET_DIM_DEF_PROFILE_CQE`.
+/// Index of the level at the start (Linux: `NET_DIM_DEF_PROFILE_CQE`).
 const FIRST: usize = 1;
-/// `DIM_NEVENTS`.
+/// Number of interrupts in one measurement (Linux: `DIM_NEVENTS`).
 const INTERRUPTS: u64 = 64;
 const TIRED: u8 = 2 * LEVELS.len() as u8;
 

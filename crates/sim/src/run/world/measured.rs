@@ -9,7 +9,7 @@ use crate::run::world::World;
 use crate::run::world::outside::Outside;
 use crate::traffic::Traffic;
 
-/// Counts of the records in a world, by kind of record.
+/// Number of records of each kind in a world.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
     pub(crate) flows: usize,

@@ -38,10 +38,11 @@ const PERIOD: u64 = 1 << 14;
 /// Number of events per window above which windows are tried.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which windows are slower than events. A visit is a switch, or all hosts together, in one window.
+/// Number of events per visit below which windows are slower than events. A visit is the run of one switch, or of all hosts together,
+/// through one window.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Maximum number of checks between two tries.
+/// Maximum number of checks between two tries of windows.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {

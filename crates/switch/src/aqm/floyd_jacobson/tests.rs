@@ -1,4 +1,4 @@
-//! RED against closed forms, counts and χ² tests.
+//! Tests of RED against closed forms and exact counts, and χ² tests.
 
 use super::super::testing::Seen;
 use super::*;

@@ -1,4 +1,4 @@
-//! MQ-ECN against traces worked by hand from Eq. 5 and 6.
+//! Tests of MQ-ECN against traces worked by hand from Eq. 5 and 6.
 
 use super::super::testing::Seen;
 use super::*;
@@ -10,7 +10,7 @@ const MTU_TIME: Duration = Duration(1_200_000);
 /// 65 packets of 1,500 B (§5.2).
 const K: u64 = 97_500;
 
-/// A port with its marker, which runs rounds of turns among its busy queues.
+/// A port with its marker. The port runs rounds of turns among its busy queues.
 struct Driver {
     seen: Seen,
     marker: MqEcn,

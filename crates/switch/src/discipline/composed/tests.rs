@@ -1,4 +1,4 @@
-//! Queues by class, called directly: the queue that a packet joins, and the limits of queues and port.
+//! Tests of queues by class, called directly: the queue that a packet joins, and the limits of the queues and the port.
 
 use super::super::testing::{drain, stream};
 use super::*;

@@ -1,4 +1,4 @@
-//! Hashed DRR against hand-worked traces, ns-2's order of events and the bound on its fairness.
+//! Tests of hashed DRR against hand-worked traces, ns-2's order of events and the bound on its fairness.
 
 use std::collections::VecDeque;
 
@@ -143,7 +143,7 @@ fn without_a_quantum_nothing_is_served() {
 /// Step-by-step model of ns-2's DRR: enqueue first, then drop the head of the longest bucket while the limit is exceeded.
 #[derive(Default)]
 struct Ns2 {
-    /// Number and size of the waiting packets, by bucket.
+    /// Identifying number and size of each waiting packet, for each bucket.
     buckets: Vec<VecDeque<(u32, u64)>>,
     deficits: Vec<u64>,
     begun: Vec<bool>,

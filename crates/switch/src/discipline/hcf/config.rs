@@ -11,7 +11,7 @@ use crate::buffer::Limit;
 pub struct Config {
     /// Size of the whole buffer, *B*, without the packet on the wire.
     pub limit: Limit,
-    /// Division of the buffer between HP and LP.
+    /// Division of the buffer between HP and LP, the queues of high and low priority.
     pub division: Division,
     /// Number of bins with credits, *K* (§4.2).
     pub bins: u32,
@@ -23,9 +23,9 @@ pub struct Config {
     pub period: Period,
     /// Source of the next period's hash.
     pub rekey: Rekey,
-    /// Effect on a packet's bins when the packet joins LP.
+    /// Effect on a packet's bins when the packet joins LP, the queue of low priority.
     pub footnote: Footnote,
-    /// Change of the queues' roles when HP has become empty.
+    /// Change of the queues' roles when HP, the queue of high priority, has become empty.
     pub swap: Swap,
 }
 
@@ -60,7 +60,7 @@ pub enum Division {
     /// Half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
     #[default]
     Equal,
-    /// A given share for HP at first, rounded to the nearest packet or byte. LP gets the rest.
+    /// HP starts with a given share of the buffer, rounded to the nearest packet or byte. LP gets the rest.
     Unequal {
         /// The share, between 0 and 1.
         high: f64,
@@ -90,10 +90,10 @@ pub enum Sizes {
 /// Time at which the credits and the hash are renewed (§4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
-    /// Renewed when HP becomes empty by sending.
+    /// The credits and the hash are renewed when HP becomes empty by sending.
     #[default]
     Dynamic,
-    /// Renewed at every multiple of this time. Packets of a flow may then be reordered.
+    /// The credits and the hash are renewed at every multiple of this time. Packets of a flow may then be reordered.
     Fixed(Duration),
 }
 

@@ -86,7 +86,7 @@ impl Credits {
         }
     }
 
-    /// Returns the sum of the credits of all bins. Takes a step per bin, so it is for traces only.
+    /// Returns the sum of the credits of all bins. Takes one step per bin, so only traces use it.
     pub(super) fn total(&self) -> u64 {
         (0..self.bins.len()).map(|bin| self.left(bin)).sum()
     }

@@ -23,9 +23,9 @@ use crate::ring::Ring;
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
     queues: [HashedQueue<T>; 2],
-    /// Index of HP.
+    /// Index of HP, the queue of high priority.
     high: usize,
-    /// Contents of both queues together, as the port's only account.
+    /// Contents of both queues together, because the port treats them as one queue.
     total: [QueueState; 1],
     capacity: u64,
     /// Whether capacity and sizes are in bytes instead of packets.
@@ -163,7 +163,7 @@ impl<T: Copy + Default> Hcf<T> {
         self.queues[0].used + self.queues[1].used + self.measure(size) <= self.capacity
     }
 
-    /// Returns whether `queue` has room for a packet within its size.
+    /// Returns whether a packet fits in `queue` without exceeding the queue's size.
     #[inline]
     fn fits(&self, queue: usize, size: Bytes) -> bool {
         let HashedQueue { used, size: limit, .. } = self.queues[queue];

@@ -1,4 +1,4 @@
-//! HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, and every alternative of §4.
+//! Tests of HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, and every alternative of §4.
 
 use std::collections::VecDeque;
 

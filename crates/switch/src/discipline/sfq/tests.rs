@@ -1,4 +1,4 @@
-//! SFQ against hand-worked traces and independent models of its drop rules.
+//! Tests of SFQ against hand-worked traces and independent models of its drop rules.
 
 use std::collections::VecDeque;
 

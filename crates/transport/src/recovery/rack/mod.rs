@@ -25,7 +25,7 @@ use crate::scoreboard::Range;
 struct Latest {
     /// *RACK.xmit_ts* and *RACK.end_seq*: the latest transmission known to be delivered.
     transmission: Transmission,
-    /// Round-trip time of that transmission (*RACK.rtt*).
+    /// Round-trip time of the latest transmission known to be delivered (*RACK.rtt*).
     rtt: Duration,
     /// Smallest round-trip time of the whole connection (*RACK.min_RTT*); `Duration::MAX` before the first sample.
     min_rtt: Duration,
@@ -50,8 +50,8 @@ pub(crate) struct Rack {
     limited: u64,
     /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
-    /// Time of the reordering timer; `rto_at` is that of the retransmission timer. `Instant::MAX` while off. The sender's timer is the
-    /// earliest of these two and the probe timer (RFC 8985 §8).
+    /// Time at which the reordering timer fires; `rto_at` is the time for the retransmission timer. Each is `Instant::MAX` while its timer
+    /// is off. The sender's timer is the earliest of these two and the probe timer (RFC 8985 §8).
     reorder_at: Instant,
     rto_at: Instant,
     frto: Frto,

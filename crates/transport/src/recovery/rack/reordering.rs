@@ -12,7 +12,7 @@ pub(super) struct Reordering {
     multiple: u8,
     /// Number of recoveries without a report of duplicates until the window is reset (*RACK.reo_wnd_persist*).
     persist: u8,
-    /// *RACK.dsack_round*: SND.NXT at the last growth, until that data is acknowledged.
+    /// *RACK.dsack_round*: SND.NXT when the window last grew; `None` once all data below it is acknowledged.
     round: Option<u64>,
 }
 

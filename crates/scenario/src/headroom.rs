@@ -1,0 +1,209 @@
+//! Headroom of lossless classes before the run: the bytes that can still arrive after the decision to pause, by kind of port.
+
+use serde::Serialize;
+use shallows_core::packet::HostId;
+use shallows_core::{Bytes, Duration};
+use shallows_switch::buffer::Cell;
+use shallows_switch::headroom::{generic, largest_response, sonic_spectrum};
+
+use crate::check::Checker;
+use crate::experiment::Experiment;
+use crate::quantity::Automatic;
+use crate::resolved::Resolved;
+use crate::spec;
+use crate::topology::{Headroom, Link, Network, PortKind};
+
+/// Smallest packet of a simulation without framing: a pure acknowledgement without options.
+const SMALLEST: u64 = 40;
+
+/// Headroom of all ports with the same kind, rate and terms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PortHeadroom {
+    /// Kind of the ports.
+    pub port: PortKind,
+    /// Name of one of the ports.
+    pub example: String,
+    /// Number of these ports.
+    pub ports: usize,
+    /// Rate at which packets arrive, in bit/s.
+    pub rate_bps: u64,
+    /// Headroom and its terms.
+    #[serde(flatten)]
+    pub headroom: Headroom,
+}
+
+impl Headroom {
+    /// Returns the terms for the port that `link` leaves, whose groups count the packets of the opposite link, and the headroom that they need.
+    pub(crate) fn of(
+        wanted: &spec::Lossless,
+        link: &Link,
+        jitter: Duration,
+        (network, packet, cell): (&Network, Bytes, Cell),
+    ) -> Self {
+        let peer = &network.links[link.reverse as usize];
+        let terms = generic::Headroom::of(&generic::Link {
+            rate: peer.rate,
+            reverse_rate: link.rate,
+            propagation: peer.delay + jitter,
+            packet,
+            response: response(wanted, peer),
+        });
+        let above_limit = packet + Bytes(1);
+        let smallest = Bytes(SMALLEST) + network.framing;
+        let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
+        let occupancy = if cell.size() == Bytes(1) {
+            1.0
+        } else {
+            occupied(smallest).max(occupied(smallest.max(cell.size() + Bytes(1))))
+        };
+        let arriving = terms.total() + above_limit;
+        let needed = cell.occupied(Bytes((arriving.0 as f64 * occupancy).ceil() as u64));
+        Self {
+            own_bytes: terms.own.0,
+            cable_bytes: terms.cable.0,
+            response_bytes: terms.response.0,
+            peer_bytes: terms.peer.0,
+            above_limit_bytes: above_limit.0,
+            occupancy,
+            needed_bytes: needed.0,
+            headroom_bytes: needed.0,
+        }
+    }
+}
+
+/// Returns the largest random delay of packets that arrive at the port of `link`.
+pub(crate) fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Duration {
+    if link.to.0 >= network.hosts {
+        return Duration::ZERO;
+    }
+    let group = network.groups.of(HostId(link.to.0)).checked_sub(1).map(|index| &spec.host.group[index]);
+    group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
+}
+
+/// Returns the headroom by SONiC's formula for packets that arrive on the link `peer`.
+pub(crate) fn by_sonic(
+    wanted: &spec::Lossless,
+    peer: &Link,
+    cell: Cell,
+    checker: &mut Checker<'_>,
+) -> Option<sonic_spectrum::Headroom> {
+    let generation = match cell.size().0 {
+        96 => Some(1),
+        144 => Some(3),
+        192 => Some(5),
+        256 => Some(6),
+        _ => None,
+    };
+    checker.require(generation.is_some(), "switch.lossless.headroom", || {
+        format!(
+            "\"sonic-spectrum\" needs switch.buffer.cell = \"96B\" (Spectrum), \"144B\" (Spectrum-2 and -3), \"192B\" (Spectrum-4 and \
+             -5) or \"256B\" (Spectrum-6), got {}",
+            cell.size()
+        )
+    });
+    let inputs = wanted.sonic.clone().unwrap_or_default();
+    let (least, most) = (Bytes(64), Bytes(65_536));
+    checker.require(
+        least <= inputs.lossless_mtu.0 && inputs.lossless_mtu.0 <= inputs.mtu.0 && inputs.mtu.0 <= most,
+        "switch.lossless.sonic.lossless_mtu",
+        || {
+            format!(
+                "must be at least {least} and at most switch.lossless.sonic.mtu, which must be at most {most}, got {} and {}",
+                inputs.lossless_mtu.0, inputs.mtu.0
+            )
+        },
+    );
+    checker.require(inputs.small_packets <= 100, "switch.lossless.sonic.small_packets", || {
+        format!("must be a percentage from 0 to 100, got {}", inputs.small_packets)
+    });
+    let mut chip = sonic_spectrum::Chip::spectrum(generation?);
+    if let Some(bytes) = inputs.mac_phy {
+        chip.mac_phy = bytes.0.0 as f64;
+    }
+    let port = sonic_spectrum::Port {
+        rate: peer.rate,
+        metres: (peer.delay.as_secs_f64() * sonic_spectrum::SPEED_OF_LIGHT).round() as u32,
+        // The lanes have no effect on the headroom.
+        lanes: 4,
+        mtu: inputs.mtu.0,
+        gearbox_delay: 0.0,
+        response: response(wanted, peer),
+        lossless_mtu: inputs.lossless_mtu.0,
+        small_packets: inputs.small_packets,
+        shared_headroom: wanted.headroom_pool.is_some(),
+    };
+    Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
+}
+
+/// Returns a note for each kind of port whose headroom is that of SONiC's formula, with each term.
+pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
+    let mut notes = Vec::new();
+    let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);
+    for (link, port) in network.links.iter().zip(ports) {
+        let Some(found) = port.sonic else { continue };
+        let rate = network.links[link.reverse as usize].rate;
+        let note = format!(
+            "headroom of {} ports for arrivals at {rate} by SONiC (sonic-swss, July 2026): {found}",
+            link.kind.name()
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// Returns the bytes that the sender at the port of the link `peer` may still send before it responds to a PFC frame.
+fn response(wanted: &spec::Lossless, peer: &Link) -> Bytes {
+    match wanted.response {
+        Automatic::Is(time) => bytes_in(peer, time.0),
+        Automatic::Auto => largest_response(peer.rate).unwrap_or_default(),
+    }
+}
+
+/// Returns the bytes that a link carries in this time, rounded up.
+fn bytes_in(link: &Link, time: Duration) -> Bytes {
+    Bytes((u128::from(time.0) * u128::from(link.rate.0)).div_ceil(8_000_000_000_000) as u64)
+}
+
+impl Experiment {
+    /// Returns the headroom of each kind of switch port; empty without lossless classes.
+    pub fn headrooms(&self) -> Vec<PortHeadroom> {
+        let network = &self.network;
+        let mut rows: Vec<PortHeadroom> = Vec::new();
+        let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);
+        for (link, port) in network.links.iter().zip(ports) {
+            let Some(headroom) = port.headroom else { continue };
+            let rate_bps = network.links[link.reverse as usize].rate.0;
+            let key = (link.kind, rate_bps, headroom);
+            match rows.iter_mut().find(|row| (row.port, row.rate_bps, row.headroom) == key) {
+                Some(row) => row.ports += 1,
+                None => rows.push(PortHeadroom {
+                    port: link.kind,
+                    example: link.name.clone(),
+                    ports: 1,
+                    rate_bps,
+                    headroom,
+                }),
+            }
+        }
+        rows
+    }
+
+    /// Warns about headroom that is smaller than the bytes that can arrive after the decision to pause.
+    pub(crate) fn small_headroom(&self) -> Vec<String> {
+        let warn = |row: &PortHeadroom| {
+            let (has, needs) = (Bytes(row.headroom.headroom_bytes), Bytes(row.headroom.needed_bytes));
+            (has < needs).then(|| {
+                format!(
+                    "the headroom of lossless classes at {} ports ({}) is {has}, but {needs} can arrive after a pause: up to {} \
+                     can be lost; use switch.lossless.headroom = \"auto\"",
+                    row.port.name(),
+                    row.example,
+                    Bytes(needs.0 - has.0)
+                )
+            })
+        };
+        self.headrooms().iter().filter_map(warn).collect()
+    }
+}
