@@ -55,6 +55,11 @@ impl<T: Copy + Default> Network<T> {
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
                 queues,
                 is_host: books[place].is_none(),
+                watchdogs: Default::default(),
+                poll_at: match &config.watchdog {
+                    Some(watchdog) if books[place].is_some() => Instant::ZERO + watchdog.poll,
+                    _ => Instant::MAX,
+                },
                 storm: of_port.storm.clone(),
                 sender: network.links[number].reverse,
                 event: Instant::MAX,
@@ -68,6 +73,7 @@ impl<T: Copy + Default> Network<T> {
         };
         let lossless = Lossless {
             waiting: self.nodes.iter().map(waiting).collect(),
+            watchdog: config.watchdog,
             cyclic: config.cyclic,
             ttl: config.ttl,
             expired: BTreeMap::new(),
@@ -101,7 +107,11 @@ impl<T: Copy + Default> Network<T> {
         if header.destination == HostId::NEXT_NODE {
             let back = self.nodes[node].ports.start + ingress.0;
             lossless.received += 1;
-            lossless.ports[back as usize].timers.receive(now, &frame_of(&header));
+            let (frame, port) = (frame_of(&header), &mut lossless.ports[back as usize]);
+            port.timers.receive(now, &frame);
+            for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
+                counts.pause_frames += u64::from(quanta.is_some_and(|quanta| quanta > 0));
+            }
             self.pause(back, driver);
             return None;
         }
@@ -129,6 +139,9 @@ impl<T: Copy + Default> Network<T> {
             return None;
         }
         let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
+        if self.drop_stormed(port, &header, payload, driver) {
+            return None;
+        }
         // The memory at ingress has room, so a lossless packet needs no room of its queue.
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
         let before = self.links[port as usize].port.backlog();
@@ -199,22 +212,21 @@ impl<T: Copy + Default> Network<T> {
         port.pause_switch(now, &lossless.classes, receiver.as_ref().is_some_and(ReceiveBuffer::is_congested));
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
-            let (Change::Stop(priority) | Change::Go(priority)) = change;
-            // A switch never pauses a class that is not lossless.
-            let Some(queue) = port.queues[usize::from(priority)] else { continue };
-            let counts = &mut port.counts[usize::from(priority)];
-            if matches!(change, Change::Stop(_)) {
-                counts.received += 1;
-                counts.since = Some(now);
-                link.port.pause(queue.into());
-                continue;
+            match change {
+                Change::Stop(priority) if !port.watchdogs[usize::from(priority)].is_stormed() => {
+                    port.stop(now, priority, link);
+                }
+                Change::Stop(_) => {}
+                Change::Go(priority) => {
+                    port.counts[usize::from(priority)].ends += 1;
+                    port.go(now, priority, link);
+                }
             }
-            counts.paused += counts.since.take().map_or(Duration::ZERO, |since| now - since);
-            let shares =
-                |other: usize| port.queues[other] == Some(queue) && port.counts[other].since.is_some();
-            if !(0..PRIORITIES).any(shares) {
-                link.port.resume(now, queue.into());
-            }
+        }
+        if port.poll_at <= now
+            && let Some(config) = &lossless.watchdog
+        {
+            port.poll(now, config, &lossless.classes, link);
         }
         let mut frame = None;
         if port.pauser.wake_at().is_some_and(|at| at <= now) && link.port.busy_until() <= now {
@@ -245,7 +257,8 @@ impl<T: Copy + Default> Network<T> {
         let port = &mut lossless.ports[place as usize];
         let frame = port.pauser.wake_at().map(|at| at.max(link.port.busy_until()));
         let read = lossless.receivers[place as usize].as_ref().and_then(ReceiveBuffer::wake_at);
-        let times = [port.timers.wake_at(), frame, read, port.storm_change(now)];
+        let poll = Some(port.poll_at).filter(|&at| at < Instant::MAX);
+        let times = [port.timers.wake_at(), frame, read, port.storm_change(now), poll];
         if let Some(at) = times.into_iter().flatten().min()
             && at < port.event
         {
@@ -301,6 +314,8 @@ impl<T: Copy + Default> Network<T> {
                     sent: counts.sent,
                     resumed: counts.resumed,
                     dropped: counts.refused,
+                    storms: counts.storms,
+                    dropped_by_watchdog: counts.dropped,
                     ..PauseCounts::default()
                 };
                 if let Some(receiver) = &lossless.receivers[place as usize] {
