@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows.figures.style import CLOSE, Unit, size_unit, time_unit
 from shallows.quantity import percent, size
 from shallows.reports import chart as charts
-from shallows.reports import setup, topology
+from shallows.reports import pause_tree, setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
@@ -67,7 +67,7 @@ def page(run: Run) -> str:
             Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
             set_up(run),
             Section(
-                "Results", [*map(table, _results(run)), *_observations(summary)]
+                "Results", [*map(table, _results(run)), *pause_tree.blocks(run), *_observations(summary)]
             ),
             Section("Charts", [chart(made) for made in _charts(run)]),
             again([run], [setup.command(run)], text),
