@@ -216,6 +216,11 @@ impl Report {
         &self.pauses
     }
 
+    /// Returns the pauses of all ports over time, in order of their start, and at equal times in order of port and class.
+    pub fn pause_intervals(&self) -> &[PauseInterval] {
+        &self.pause_intervals
+    }
+
     /// Returns the packets that were in flight on the link `name` when it went down.
     pub fn lost_in_flight(&self, name: &str) -> Lost {
         let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
