@@ -55,6 +55,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
         lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
         network.notes.extend(headroom::sonic_notes(&network));
+        network.notes.extend(headroom::pool_notes(&network));
     } else {
         nic_pauses::require_lossless(spec, checker);
     }
