@@ -83,7 +83,7 @@ pub struct Setup {
     pub notes: Vec<String>,
 }
 
-/// Configurations of hosts, one for each group, and of the connections between groups.
+/// Configuration of the hosts of each group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
     /// Settings of each host group, by group number. Group 0 consists of the hosts in no other group.

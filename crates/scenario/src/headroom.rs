@@ -143,7 +143,7 @@ pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
         let Some(found) = port.sonic else { continue };
         let rate = network.links[link.reverse as usize].rate;
         let note = format!(
-            "headroom of {} ports for arrivals at {rate} by SONiC (sonic-swss, July 2026): {found}",
+            "headroom of {} ports that receive at {rate}, by SONiC's formula (sonic-swss, July 2026): {found}",
             link.kind.name()
         );
         if !notes.contains(&note) {

@@ -20,7 +20,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Action, CyclicRoutes, RoutingLoop};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, which a header can count.
+/// Largest TTL, in links. The header of a simulated packet has four bits for it.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.

@@ -222,7 +222,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "workload.0.sizes",
         "{ kind = 'uniform', from = '2KB', to = '1KB' }",
-        "workload[0].sizes: from must be above 0B and at most to, got from = 2KB and to = 1KB",
+        "workload[0].sizes: `from` must be above 0B and not larger than `to`, got from = 2KB and to = 1KB",
     ),
     (
         "workload.0.connections.per_pair",

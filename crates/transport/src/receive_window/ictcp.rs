@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Returns the control of a link of 1 Gb/s: 125 MB/s, and at most 112.5 MB/s may be used.
+    /// Returns ICTCP for a NIC with a link of 1 Gb/s, which is 125 MB/s. ICTCP may use at most 112.5 MB/s.
     fn nic(config: Config) -> Ictcp {
         Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
     }

@@ -50,7 +50,7 @@ def _advise(parser: argparse.ArgumentParser) -> None:
         "nxos, junos or tc",
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder for the runs and the page; default: runs/advice-NAME"
+        "--out", metavar="DIR", help="folder for the runs and the HTML page; default: runs/advice-NAME"
     )
     add_json(parser)
 
