@@ -681,7 +681,9 @@ fn a_fabric_with_more_routes_than_memory_holds_is_refused() {
         &[("topology.leaves", "1000"), ("topology.spines", "1000"), ("topology.hosts_per_leaf", "2")],
     );
     assert!(
-        found.contains("links times leaves at most 134217728, got 1000000 links and 1000 leaves"),
+        found.contains(
+            "their number times that of leaves at most 134217728, got 1000000 links and 1000 leaves"
+        ),
         "{found}"
     );
 }

@@ -53,7 +53,7 @@ impl Lateness {
         self.worst = self.worst.max(late);
     }
 
-    /// Returns this percentile of the delays (nearest rank) as the next greater whole number of microseconds; zero without delays.
+    /// Returns this percentile of the delays (nearest rank) as the next greater whole number of microseconds; zero if there are no delays.
     pub fn percentile(&self, percent: f64) -> u64 {
         if self.count == 0 {
             return 0;

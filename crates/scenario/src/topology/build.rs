@@ -158,7 +158,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
                 )
             }
             _ => format!(
-                "links between switches must be at most {MAX_CABLES}, and links times leaves at most {MAX_ROUTES}, \
+                "links between switches must be at most {MAX_CABLES}, and their number times that of leaves at most {MAX_ROUTES}, \
                  got {trunks} links and {leaves} leaves"
             ),
         },

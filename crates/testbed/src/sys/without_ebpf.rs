@@ -1,4 +1,4 @@
-//! Replacement of `ebpf` in a testbed built without BPF, which has no congestion controls of its own.
+//! Stands in for the module `ebpf` if the testbed is built without BPF. Such a testbed has no congestion controls of its own.
 
 use std::io;
 use std::os::fd::BorrowedFd;
