@@ -99,7 +99,8 @@ def test_the_report_has_the_tree_and_the_victims(run: sh.Run) -> None:
     assert {*boxes[4::2]} == {"host0", "host1", "host2", "host3"}
     assert str(drawing.content).count("<line") == 5
     page = sh.report(run.path).read_text(encoding="utf-8")
-    for title in ("Pauses (PFC)", "Headroom", "Pauses by lossless class", "Victim flows of class 0"):
+    titles = ("Pauses (PFC)", "Headroom", "Pauses by lossless class", "Who paused whom, class 0")
+    for title in (*titles, "Victim flows of class 0"):
         assert title in page, title
     assert "host3 → host5" in page
     assert "Tree of pauses" in page

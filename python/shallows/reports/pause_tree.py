@@ -38,10 +38,10 @@ def blocks(run: Run) -> list[Block]:
     found = []
     for tree in pause_trees(run):
         note = (
-            f"Pauses of class {tree.lossless}. The nodes on the left were congested and paused the nodes to "
-            "their right; each of these paused the nodes to its right in turn."
+            "The nodes on the left were congested and paused the nodes to their right; each of these paused "
+            "the nodes to its right in turn."
         )
-        found.append(Block("drawing", draw(tree), note=note))
+        found.append(Block("drawing", draw(tree), f"Who paused whom, class {tree.lossless}", note))
         found.append(table(victim_flows(victims(run, tree))))
     return found
 
