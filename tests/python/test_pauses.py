@@ -74,6 +74,22 @@ def test_the_flow_to_an_idle_host_is_a_victim(run: sh.Run) -> None:
     assert 0 < victim.paused_us < victim.lasted_us <= 2_000
 
 
+def test_a_slow_host_is_a_root_and_flows_to_it_are_no_victims(tmp_path: Path) -> None:
+    # Host 4 reads at a tenth of its rate, so that it pauses its switch before the other queues fill.
+    slow = {"name": "slow", "members": 4, "nic": {"receive": {"rate": "10Gbps", "buffer": "1MB"}}}
+    run = sh.run(EXAMPLE, {"stop.at": "2ms", "host.group": [slow]}, out=tmp_path / "run")
+    (tree,) = pause_trees(run)
+    assert tree.congested["host4"] == ["right->host4"]
+    (first,) = tree.roots()["host4"]
+    assert first.sender == Sender("right->host4", 0)
+    assert Sender("left->right", 0) in {each.sender for each in tree.after(first.sender)}
+    assert {(victim.source, victim.destination) for victim in victims(run, tree).victims} == {
+        ("host3", "host5")
+    }
+    drawing, _ = pause_tree.blocks(run)
+    assert "host that pauses" in str(drawing.content)
+
+
 def test_the_report_has_the_tree_and_the_victims(run: sh.Run) -> None:
     drawing, _ = pause_tree.blocks(run)
     text = re.sub(r"<title>.*?</title>", "", str(drawing.content))
@@ -83,7 +99,8 @@ def test_the_report_has_the_tree_and_the_victims(run: sh.Run) -> None:
     assert {*boxes[4::2]} == {"host0", "host1", "host2", "host3"}
     assert str(drawing.content).count("<line") == 5
     page = sh.report(run.path).read_text(encoding="utf-8")
-    for title in ("Pauses (PFC)", "Headroom", "Pauses by lossless class", "Victim flows of class 0"):
+    titles = ("Pauses (PFC)", "Headroom", "Pauses by lossless class", "Who paused whom, class 0")
+    for title in (*titles, "Victim flows of class 0"):
         assert title in page, title
     assert "host3 → host5" in page
     assert "Tree of pauses" in page

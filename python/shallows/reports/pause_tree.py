@@ -38,10 +38,10 @@ def blocks(run: Run) -> list[Block]:
     found = []
     for tree in pause_trees(run):
         note = (
-            f"Pauses of class {tree.lossless}. The switches on the left were congested and paused the nodes "
-            "to their right; each of these paused the nodes to its right in turn."
+            "The nodes on the left were congested and paused the nodes to their right; each of these paused "
+            "the nodes to its right in turn."
         )
-        found.append(Block("drawing", draw(tree), note=note))
+        found.append(Block("drawing", draw(tree), f"Who paused whom, class {tree.lossless}", note))
         found.append(table(victim_flows(victims(run, tree))))
     return found
 
@@ -86,8 +86,10 @@ def draw(tree: "PauseTree") -> str:
     roots = []
     for switch, paused in tree.roots().items():
         queues = tree.congested[switch]
+        is_host = any(port.endswith(f"->{switch}") for port in queues)
         said = f"queue of {queues[0]}" if len(queues) == 1 else f"{len(queues)} queues"
-        box = _Box((switch, said), f"{switch}: {', '.join(queues)}", is_switch=True)
+        lines = (switch, "host that pauses" if is_host else said)
+        box = _Box(lines, f"{switch}: {', '.join(queues)}", is_switch=not is_host)
         box.after = _boxes(paused, tree, 1)
         roots.append((sum(each.paused_us for each in paused), box))
     roots.sort(key=lambda root: -root[0])

@@ -35,7 +35,10 @@ class PauseTree:
 
     lossless: int
     congested: Mapping[str, list[str]]
-    """Congested ports of each switch that paused others because of its own queues."""
+    """Congested ports of each switch that paused others because of its own queues.
+
+    For a host that paused its switch, this is the switch's port to the host.
+    """
     paused: list[Paused]
 
     def after(self, cause: Sender) -> list[Paused]:
@@ -43,7 +46,7 @@ class PauseTree:
         return [each for each in self.paused if each.cause == cause]
 
     def roots(self) -> dict[str, list[Paused]]:
-        """Return the ports that each congested switch paused because of its own queues, by switch."""
+        """Return the ports that each congested switch or host paused by itself, by its name."""
         found: dict[str, list[Paused]] = {switch: [] for switch in self.congested}
         for each in self.paused:
             if each.cause is None:
@@ -55,7 +58,7 @@ def pause_trees(run: Run) -> list[PauseTree]:
     """Return the tree of pauses of each lossless class that was paused.
 
     A switch pauses a port because a port of its own is paused at that time, or else because of its own
-    queues. The most frequent cause of a port's pauses is the cause of the port.
+    queues. The most frequent cause of a port's pauses is the cause of the port. Hosts pause by themselves.
     """
     found = pauses_of(run)
     trees = []
@@ -127,10 +130,14 @@ def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses]) -> list[st
     """Return the ports of a switch that held at least the backlog at which a group pauses its sender.
 
     Ports that were paused themselves do not count. If no port held as much, the one with most is returned.
+    For a host, returns the port to the host.
     """
     import polars as pl
 
     paused = {sender.port for sender in ports}
+    kinds_of_ports = table(run, "pauses").select("port", "kind").iter_rows()
+    if any(port.startswith(f"{switch}->") and kind == "nic" for port, kind in kinds_of_ports):
+        return sorted(port for port in paused if port.endswith(f"->{switch}"))
     backlogs = (
         run.counters.filter(pl.col("port").str.starts_with(f"{switch}->") & ~pl.col("port").is_in(paused))
         .group_by("port", maintain_order=True)
