@@ -49,6 +49,63 @@ def test_the_summary_has_what_was_known_before_the_run(tmp_path: Path) -> None:
     assert notes[0] == f"the headroom pool of left {said} without loss"
 
 
+LOOP = """
+stop.at = "10ms"
+tcp = {}
+host.nic = { limit = "1GB", backpressure = "off" }
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 1
+rate = "40Gbps"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "2MB" }
+
+[switch.lossless]
+classes = [0]
+limit = "100KB"
+cyclic_routes = "allow"
+routing_loops = [{ to = "leaf1", through = ["leaf0", "spine0"] }]
+ttl = 16
+
+[[workload]]
+kind = "udp"
+senders = 0
+receivers = 1
+overload = true
+pattern = { kind = "constant", rate = "6Gbps" }
+"""
+
+
+def test_a_deadlock_ends_a_run_with_an_error_and_keeps_its_results(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "loop.toml").write_text(LOOP)
+    done = shell("run", "loop.toml", "--out", "run")
+    assert done.returncode == 1
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "in a deadlock: these paused ports wait for each other" in said
+    run = sh.Run(tmp_path / "run")
+    assert run.deadlocked
+    assert run.summary["simulated_s"] < 0.01
+    assert run.pauses is not None
+    assert run.pauses["ttl_expired"].sum() == run.summary["lossless"]["class0"]["ttl_expired"] > 0
+
+
+def test_a_watchdog_ends_a_storm_and_says_so(tmp_path: Path) -> None:
+    run = sh.run(EXAMPLE.with_name("pfc-storm.toml"), out=tmp_path / "run")
+    assert run.pauses is not None
+    port = run.pauses.filter(pl.col("port") == "right->host3")
+    assert port["storms"].item() == 1
+    assert run.pauses["dropped_by_watchdog"].sum() > 0
+    assert any(warning.startswith("PFC watchdogs found storms") for warning in run.summary["warnings"])
+    assert not run.problems
+    # The storm lasts 5 ms. The victim, host 0, is paused until the watchdog acts after 1 to 2 ms.
+    nic = run.pauses.filter(pl.col("port") == "host0->left")
+    assert 0 < nic["paused_us"].item() < 2_500
+
+
 def test_a_run_without_lossless_classes_has_no_such_table(scenario: Path, tmp_path: Path) -> None:
     run = sh.run(scenario, out=tmp_path / "run")
     assert run.pauses is None

@@ -421,7 +421,7 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
     let summary = report.summary();
     let class = &summary["lossless"]["class0"];
     assert_eq!(
-        (&class["expired"], &class["dropped"], &summary["packets"]["dropped"]),
+        (&class["ttl_expired"], &class["dropped"], &summary["packets"]["dropped"]),
         (&10.into(), &0.into(), &10.into())
     );
     // No problem but that nothing arrives.

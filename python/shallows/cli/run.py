@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from shallows import reports
-from shallows.cli.codes import EMPTY, OK
+from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_table, print_warnings
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         remedy = f"{error.remedy}, and give the same command again: the results are kept"
         raise type(error)(error.message, remedy) from None
     screen.print(f"report: {page}", soft_wrap=True)
+    if finished.deadlocked:
+        return FAILED
     return EMPTY if finished.measured_nothing else OK
 
 

@@ -166,6 +166,11 @@ class Run:
         """Whether the run measured nothing of what its scenario requests."""
         return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
+    @property
+    def deadlocked(self) -> bool:
+        """Whether a deadlock of pauses ended the run early."""
+        return any(problem["code"] == "deadlock" for problem in self.problems)
+
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Origin of the results (`env.json`): version, commit, seed, overrides."""

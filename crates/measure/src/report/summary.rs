@@ -97,7 +97,7 @@ impl Report {
                     "frames": rows().map(|row| row.frames).sum::<u64>(),
                     "paused_us": rows().map(|row| row.paused.as_micros_f64()).sum::<f64>(),
                     "dropped": rows().map(|row| row.dropped).sum::<u64>(),
-                    "expired": rows().map(|row| row.expired).sum::<u64>(),
+                    "ttl_expired": rows().map(|row| row.expired).sum::<u64>(),
                     "storms": rows().map(|row| row.storms).sum::<u64>(),
                     "dropped_by_watchdog": rows().map(|row| row.dropped_by_watchdog).sum::<u64>(),
                     "max_headroom_bytes": rows().map(|row| row.max_headroom.0).max(),

@@ -225,6 +225,9 @@ impl Report {
             ("paused_us", Column::Floats(rows.iter().map(|row| row.paused.as_micros_f64()).collect())),
             ("admitted", counts(|row| row.admitted)),
             ("dropped", counts(|row| row.dropped)),
+            ("ttl_expired", counts(|row| row.expired)),
+            ("storms", counts(|row| row.storms)),
+            ("dropped_by_watchdog", counts(|row| row.dropped_by_watchdog)),
             ("headroom_bytes", counts(|row| row.headroom.0)),
             ("max_headroom_bytes", counts(|row| row.max_headroom.0)),
         ];
