@@ -411,7 +411,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows with a size, their sizes, and a mask of the bin's completed flows after the warm-up."""
+    """Return flows whose size is known, their sizes, and a mask of the size bin's flows that count."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
