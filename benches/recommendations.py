@@ -196,12 +196,12 @@ class Rival:
 
     @property
     def better_by(self) -> float:
-        """Largest estimated improvement of any goal, in multiples of the indifference zone `delta`."""
+        """Largest estimated improvement over the recommended setting, in multiples of a goal's `delta`."""
         return max((-change.estimate / goal.delta for goal, change in self.changes), default=0.0)
 
     @property
     def text(self) -> str:
-        """Improvement of each goal with its interval, in words."""
+        """Improvement over the recommended setting for each goal, with its interval, in words."""
         said = []
         for goal, change in self.changes:
             numbers = (-change.estimate, -change.high, -change.low)

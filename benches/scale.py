@@ -48,7 +48,7 @@ def network(hosts: int, flows: int) -> Sets:
 
 
 def measure(cases: Mapping[str, Sets], repeats: int) -> dict[str, Any]:
-    """Run the cases in turns, `repeats` times; return the cost of each, and its ratio to the first."""
+    """Run the cases in turns, `repeats` times; return each case's costs and ratios to the first case."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in cases}
     for _ in range(repeats):
         for name, sets in cases.items():

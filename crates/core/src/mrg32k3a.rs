@@ -6,7 +6,7 @@
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
-/// Factor that scales words to numbers between 0 and 1: 1 / (M1 + 1), as in the author's code.
+/// Factor that scales words to numbers between 0 and 1: 1 / (M1 + 1), as in L'Ecuyer's code.
 const NORM: f64 = 2.328_306_549_295_728e-10;
 
 /// Stream of random numbers.

@@ -2,8 +2,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. Only hosts with a receive buffer or a PFC storm send pauses. The headroom of a
-/// receive buffer is the part above `xoff`, which all classes share.
+/// Counts of one lossless class at the port of one link. The port of a host sends pauses only if the host has a receive buffer or a PFC
+/// storm. The headroom of a receive buffer is the part above `xoff`, which all classes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.
@@ -20,11 +20,11 @@ pub struct PauseCounts {
     pub received: u64,
     /// Time for which this port was paused.
     pub paused: Duration,
-    /// Packets that arrived by this port, waited in the switch and were counted in the priority group.
+    /// Packets that arrived through this port, waited in the switch and were counted in the priority group.
     pub admitted: u64,
-    /// Packets that arrived by this port and were dropped because the headroom was full.
+    /// Packets that arrived through this port and were dropped because the headroom was full.
     pub dropped: u64,
-    /// Packets that arrived by this port and were dropped because their TTL was over.
+    /// Packets that arrived through this port and were dropped because their TTL had expired.
     pub expired: u64,
     /// Number of times that the PFC watchdog of this port let the class ignore pauses.
     pub storms: u64,
@@ -39,8 +39,8 @@ pub struct PauseCounts {
 /// Cycle of pauses in which each sender waits for the next one, so that none of them can send again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// Time at which the run ended because of it.
+    /// Time at which the deadlock ended the run.
     pub at: Instant,
-    /// Paused senders: number of the link, and class.
+    /// Paused senders in the cycle, each given by its link number and its class.
     pub cycle: Vec<(u32, u8)>,
 }

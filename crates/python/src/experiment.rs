@@ -111,8 +111,8 @@ impl PyExperiment {
         guard(|| json!(self.0.headrooms()).to_string())
     }
 
-    /// Returns the memory at which lossless classes pause their senders at each kind of switch port, as a JSON list; empty without such
-    /// classes.
+    /// Returns how much memory a lossless class occupies when it pauses its senders, for each kind of switch port, as a JSON list; empty
+    /// without lossless classes.
     fn pause_thresholds(&self) -> PyResult<String> {
         guard(|| json!(self.0.pause_thresholds()).to_string())
     }

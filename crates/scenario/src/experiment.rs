@@ -302,7 +302,7 @@ pub enum Connections {
     Persistent {
         /// Number of connections of each pair at the start of the run.
         per_pair: u32,
-        /// Rule for a flow that finds every connection of its pair busy.
+        /// Rule for a flow that finds every connection of its host pair busy.
         when_busy: WhenBusy,
         /// Data that each connection sends before its first flow; `None` for no such data.
         warm_up: Option<WarmUp>,
@@ -312,11 +312,11 @@ pub enum Connections {
 /// Data that a persistent connection sends before its first flow, for example to measure its round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// Number of bytes.
+    /// Number of bytes of warm-up data.
     pub bytes: Bytes,
-    /// Earliest time at which the data is sent. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which the warm-up data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub from: Instant,
-    /// Latest time at which the data is sent.
+    /// Latest time at which the warm-up data is sent.
     pub to: Instant,
 }
 

@@ -279,8 +279,8 @@ impl Packet {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free bytes of an otherwise empty pool when this packet arrives. The threshold of a queue is computed from them. With
-    /// cells, the packet counts as already stored, as in chips.
+    /// Returns the free bytes of an otherwise empty pool when this packet arrives. The threshold of a queue is computed from them.
+    /// If the memory has cells, the packet already counts as stored, as in switch chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
     }

@@ -1,4 +1,5 @@
-//! Pauses before the run: the memory at which priority groups pause their senders, and whether queues mark packets before that.
+//! Pause thresholds, computed before the run: the memory that a priority group occupies when it pauses its sender, and whether queues mark
+//! packets before that.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ pub struct PauseThreshold {
     pub port: PortKind,
     /// Name of one of the ports.
     pub example: String,
-    /// Number of these ports.
+    /// Number of ports that have these thresholds.
     pub ports: usize,
     /// Rate at which packets arrive, in bit/s.
     pub rate_bps: u64,
@@ -26,21 +27,21 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Marking threshold of a queue below which a queue marks before any group pauses, whichever ports send to whichever.
+    /// Highest safe marking threshold: a queue with a lower threshold marks before any group pauses, whichever ports send to the queue.
     pub mark_below_bytes: u64,
 }
 
 /// Threshold of a priority group while a given number of equal groups is congested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PauseLevel {
-    /// Number of groups, each at a port of its own.
+    /// Number of congested groups, each at a separate port.
     pub groups: usize,
     /// Memory that each group occupies when it pauses its sender.
     pub group_bytes: u64,
-    /// Backlog of the queue to which all groups send, when they pause.
+    /// Backlog that the queue to which all groups send has when the groups pause.
     pub queue_bytes: u64,
-    /// Time in microseconds until the first pause, if each port sends at its rate to one port of the same rate; `None` for one group, which
-    /// never fills.
+    /// Time in microseconds until the first pause, if the ports send at full rate to one port of the same rate; `None` for one group,
+    /// which never fills.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -48,7 +49,7 @@ pub struct PauseLevel {
     pub mark_first: Vec<PortKind>,
 }
 
-/// Numbers of congested groups for which thresholds are computed. The number of all other ports is added.
+/// Numbers of congested groups for which thresholds are computed. The case in which all other ports of the switch are congested is added.
 const CONGESTED: [usize; 4] = [1, 4, 8, 32];
 
 /// Switch with lossless classes.
@@ -94,7 +95,7 @@ impl Experiment {
 }
 
 impl PauseThreshold {
-    /// Returns whether `other` differs only by its example and number of ports.
+    /// Returns whether `other` differs only in its example and its number of ports.
     fn is_like(&self, other: &Self) -> bool {
         let key = |row: &Self| (row.port, row.rate_bps, row.shared_bytes, row.mark_below_bytes);
         key(self) == key(other) && self.levels == other.levels
@@ -145,8 +146,8 @@ impl Switch<'_> {
         self.book.pools[0].size
     }
 
-    /// Returns the memory of a group when it pauses its sender, if this number of equal `groups` is congested. A group pauses when it
-    /// occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
+    /// Returns the memory that a group occupies when it pauses its sender, while `groups` equal groups are congested. A group pauses when
+    /// it occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
     fn pauses_at(&self, group: &GroupConfig, groups: usize) -> Bytes {
         let cell = self.book.cell;
         let shared = self.shared().0 as f64;
@@ -161,9 +162,9 @@ impl Switch<'_> {
         cell.whole(group.reserved) + cell.size() * cells
     }
 
-    /// Returns the largest memory of a queue with which no group pauses if all queues of the lossless classes hold at most this much. Then a
-    /// queue with a lower marking threshold marks first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
-    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory.
+    /// Returns the largest memory *m* such that no group pauses while every queue of a lossless class holds at most *m*. A queue with a
+    /// marking threshold below *m* then marks first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
+    /// queues of its class, and all queues of the switch together hold at most ports · classes · *m*.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes) = (self.ports as f64, self.classes as f64);
         let shared = self.shared().0 as f64;

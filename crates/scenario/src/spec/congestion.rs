@@ -87,7 +87,7 @@ pub(crate) enum HyStart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pulser {
-    /// Window while the brake is active. Default 4 segments (§III-B).
+    /// Window while the brake is active. Default 4 segments (Pulser, §III-B).
     #[serde(default = "four_segments")]
     pub(crate) safe_window: Window,
     /// Condition that releases the brake. Default `"first-clean-ack"`.

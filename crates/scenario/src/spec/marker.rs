@@ -61,11 +61,11 @@ pub(crate) struct Threshold {
     #[serde(default)]
     pub(crate) counts_packet: bool,
     /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
-    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
+    /// `"cells"`, each packet counts as the whole memory cells that it occupies, as in switch chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
-    /// average.
+    /// Weight of the newest backlog, above 0 and at most 1, in the moving average that the marker compares. Every packet updates this
+    /// average. Default: no average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
     /// Threshold of each queue: the whole K (default), or a share of K in proportion to the queue's quantum or weight.
@@ -96,11 +96,11 @@ pub(crate) struct Red {
     #[serde(default)]
     pub(crate) counts_packet: bool,
     /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
-    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
+    /// `"cells"`, each packet counts as the whole memory cells that it occupies, as in switch chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
-    /// average.
+    /// Weight of the newest backlog, above 0 and at most 1, in the moving average that the marker compares. Every packet updates this
+    /// average. Default: no average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
     /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.
@@ -130,13 +130,13 @@ pub(crate) struct MqEcn {
     /// Standard threshold C·RTT·lambda, which applies to a queue that has the whole link. Set either this key, or kmin, kmax and pmax.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k: Option<Depth>,
-    /// With a marking probability (§3.4): kmin of a queue that has the whole link.
+    /// For probabilistic marking (MQ-ECN paper, §3.4): kmin of a queue that has the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kmin: Option<Depth>,
-    /// With a marking probability (§3.4): kmax of a queue that has the whole link.
+    /// For probabilistic marking (MQ-ECN paper, §3.4): kmax of a queue that has the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kmax: Option<Depth>,
-    /// With a marking probability (§3.4): probability at a backlog just below kmax, the same for every queue.
+    /// For probabilistic marking (MQ-ECN paper, §3.4): marking probability at a backlog just below kmax, the same for every queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pmax: Option<f64>,
     /// Weight of the previous value in the moving average of the round time, from 0 to below 1. Default 0.75.
@@ -232,7 +232,7 @@ pub(crate) struct Ein {
     /// Growth of the backlog, as a share of the line rate, above which notifications start. Default 0.25.
     #[serde(default = "quarter")]
     pub(crate) threshold: f64,
-    /// Definition of the average growth. Default `"mean-of-ratios"`, as in Algorithm 1.
+    /// Definition of the average growth. Default `"mean-of-ratios"`, as in Pulser's Algorithm 1.
     #[serde(default)]
     pub(crate) average: EinAverage,
     /// Moment of a dequeue at which the backlog is read. Default `"after"`: once the packet has left.

@@ -226,7 +226,7 @@ pub(crate) struct Nic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
     /// Receive buffer from which the host reads at a limited rate. The NIC pauses its switch before the buffer is full. Requires
-    /// `switch.lossless`. Default: the host reads every packet at once, and pauses nobody.
+    /// `switch.lossless`. Default: the host reads every packet at once and sends no pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive: Option<Receive>,
     /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.

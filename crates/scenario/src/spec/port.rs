@@ -154,21 +154,21 @@ pub(crate) struct Hcf {
     /// Credits that each bin gets at the start of a period (c0 in the HCF paper), in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
-    /// Number of bins to which each packet is hashed. Several bins form a Bloom counter (§4.1). Default 1.
+    /// Number of bins to which each packet is hashed. Several bins form a Bloom counter (HCF paper, §4.1). Default 1.
     #[serde(default = "one")]
     pub(crate) hashes: u32,
     /// Event that ends a period. `"auto"` (default): the high-priority queue becomes empty. A time: the period ends at every multiple of
-    /// this time, which may reorder packets (§4.3).
+    /// this time, which may reorder packets (HCF paper, §4.3).
     #[serde(default)]
     pub(crate) period: Automatic<Time>,
-    /// Division of the buffer between the two queues (§4.4, §4.5). Default `"equal"`.
+    /// Division of the buffer between the two queues (HCF paper, §4.4 and §4.5). Default `"equal"`.
     #[serde(default)]
     pub(crate) division: Division,
-    /// Source of the hash function of the next period (§4.6). Default `"drawn"`.
+    /// Source of the hash function for the next period (HCF paper, §4.6). Default `"drawn"`.
     #[serde(default)]
     pub(crate) rekey: Rekey,
-    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Without this rule, packets of a flow
-    /// may be reordered. Default `"applied"`.
+    /// Whether a packet that joins the low-priority queue takes all credits of its bins (HCF paper, footnote 1). Without this rule,
+    /// packets of a flow may be reordered. Default `"applied"`.
     #[serde(default)]
     pub(crate) footnote: Footnote,
     /// Whether the queues swap roles when the high-priority queue becomes empty. Default `"when-empty"`: they do.

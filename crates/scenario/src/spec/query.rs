@@ -46,8 +46,7 @@ pub(crate) struct PartitionAggregate {
     /// Number of rounds of a query, all with the same workers. DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
     #[serde(default = "one_iteration")]
     pub(crate) iterations: u16,
-    /// Maximum random delay of each request, distributed uniformly. Without requests, each response or part is delayed instead. Default
-    /// `"0s"`.
+    /// Maximum random delay of each request, distributed uniformly. Without requests, each response is delayed instead. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time for which a client waits in each round. Later responses are received but not counted. Default: no limit.
@@ -70,9 +69,9 @@ pub(crate) struct PartitionAggregate {
     /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a query have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -181,8 +180,7 @@ pub(crate) struct BlockTransfer {
     /// Time from the arrival of a block's last part to the request for the next block. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
-    /// Maximum random delay of each request, distributed uniformly. Without requests, each response or part is delayed instead. Default
-    /// `"0s"`.
+    /// Maximum random delay of each request, distributed uniformly. Without requests, each part is delayed instead. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time at which the first block is fetched. Default `"0s"`.
@@ -197,9 +195,9 @@ pub(crate) struct BlockTransfer {
     /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a block have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,

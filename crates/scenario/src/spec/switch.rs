@@ -113,7 +113,7 @@ pub(crate) struct DynamicThreshold {
     /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Rule that counts the use of reserved bytes. Default `"exact"`.
+    /// Rule for counting the reserved bytes that are in use. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
     /// Backlog that the threshold limits: only the bytes of a queue that are in the pool (default), or all of its bytes.
@@ -147,7 +147,7 @@ pub(crate) struct CompleteSharing {
     /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Rule that counts the use of reserved bytes. Default `"exact"`.
+    /// Rule for counting the reserved bytes that are in use. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
     /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
@@ -172,7 +172,7 @@ pub(crate) struct Abm {
     /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Rule that counts the use of reserved bytes. Default `"exact"`.
+    /// Rule for counting the reserved bytes that are in use. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
     /// Share of a queue's threshold that its backlog must reach before the queue counts as congested. Default 0.9.

@@ -19,7 +19,7 @@ pub(crate) struct Poisson {
     /// Links to whose capacity `load` refers. Default `"receivers"`.
     #[serde(default)]
     pub(crate) of: LoadOf,
-    /// Bytes of a flow that count for `load`. Default `"wire"`.
+    /// Bytes of a flow that count towards `load`. Default `"wire"`.
     #[serde(default)]
     pub(crate) counted: Counted,
     /// Whether `load` may be so high that links are offered more traffic than their capacity. Default false.
@@ -48,9 +48,9 @@ pub(crate) struct Poisson {
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -82,7 +82,7 @@ pub(crate) enum LoadOf {
     Uplinks,
 }
 
-/// Bytes of a flow that count for a load.
+/// Bytes of a flow that count towards a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Counted {
@@ -91,28 +91,29 @@ pub(crate) enum Counted {
     Wire,
     /// Data, scaled by the ratio of a full packet's size to its data, as in the scripts of the reproduced papers.
     FullSegments,
-    /// Data alone.
+    /// Data without headers.
     Payload,
 }
 
 tagged! {
     /// Distribution of flow sizes.
     Sizes, "size distribution" {
-        /// Web search (DCTCP, SIGCOMM '10), in bytes; mean 1,711,250.
+        /// Web search traffic (DCTCP, SIGCOMM '10): sizes in bytes, with mean 1,711,250.
         "web-search" => WebSearch(Sampling),
-        /// Data mining (VL2, SIGCOMM '09), in bytes; mean 12,658,199.
+        /// Data mining traffic (VL2, SIGCOMM '09): sizes in bytes, with mean 12,658,199.
         "data-mining" => DataMining(Sampling),
-        /// Cache (Facebook, SIGCOMM '15), in bytes; mean 935,452.5.
+        /// Cache traffic (Facebook, SIGCOMM '15): sizes in bytes, with mean 935,452.5.
         "cache" => Cache(Sampling),
-        /// Hadoop (Facebook, SIGCOMM '15), in bytes; the published packets are converted at 1460 bytes each; mean 4,135,297.
+        /// Hadoop traffic (Facebook, SIGCOMM '15): sizes in bytes, with mean 4,135,297. The published sizes are in packets, which are
+        /// converted to 1460 bytes each.
         "hadoop" => Hadoop(Sampling),
-        /// Web search in packets of 1460 bytes, as in MQ-ECN's simulator.
+        /// Web search traffic: sizes in packets of 1460 bytes, as in MQ-ECN's simulator.
         "web-search-packets" => WebSearchPackets(Sampling),
-        /// Data mining in packets of 1460 bytes.
+        /// Data mining traffic: sizes in packets of 1460 bytes.
         "data-mining-packets" => DataMiningPackets(Sampling),
-        /// Cache in packets of 1460 bytes.
+        /// Cache traffic: sizes in packets of 1460 bytes.
         "cache-packets" => CachePackets(Sampling),
-        /// Hadoop in packets of 1460 bytes.
+        /// Hadoop traffic: sizes in packets of 1460 bytes.
         "hadoop-packets" => HadoopPackets(Sampling),
         /// Cumulative distribution that a file contains.
         "file" => File(SizesFile),
@@ -192,7 +193,7 @@ pub(crate) struct Persistent {
     /// Number of connections of each pair of hosts at the start of the run. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// Rule for a flow that finds every connection of its pair busy. Default `"open-another"`.
+    /// Rule for a flow that finds every connection of its host pair busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
     /// Data that each connection sends before the first flow. Default: none.
@@ -200,7 +201,7 @@ pub(crate) struct Persistent {
     pub(crate) warm_up: Option<WarmUp>,
 }
 
-/// Rule for a flow that finds every connection of its pair busy.
+/// Rule for a flow that finds every connection of its host pair busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenBusy {
@@ -215,11 +216,11 @@ pub enum WhenBusy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WarmUp {
-    /// Number of bytes.
+    /// Number of bytes of warm-up data.
     pub(crate) bytes: Size,
-    /// Earliest time at which this data is sent. Each connection draws its own time uniformly between `from` and `to`.
+    /// Earliest time at which the warm-up data is sent. Each connection draws its own time uniformly between `from` and `to`.
     pub(crate) from: Time,
-    /// Latest time at which this data is sent.
+    /// Latest time at which the warm-up data is sent.
     pub(crate) to: Time,
 }
 
@@ -243,9 +244,9 @@ pub(crate) struct LongLived {
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -287,9 +288,9 @@ pub(crate) struct Incast {
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -309,9 +310,9 @@ pub(crate) struct FlowList {
     /// `class`.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
-    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
-    /// Default: none.
+    /// Settings of this workload's connections. They take precedence over `[tcp]` and over the `tcp` tables of host groups. A workload
+    /// cannot set keys that apply to all connections of a host: `timestamps`, `receive_window`, `receiver`, `ack_class`, and selective
+    /// acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,

@@ -98,8 +98,8 @@ impl Network {
         name.split_once("->").map_or(name, |(from, _)| from)
     }
 
-    /// Returns the links over which a packet with this header travels from its source to its destination. In a routing loop, the path ends
-    /// with some link.
+    /// Returns the links over which a packet with this header travels from its source to its destination. If the routes form a loop, only
+    /// the first `switches` + 1 links are returned.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
         let mut path = vec![&self.links[header.source.0 as usize]];
         loop {

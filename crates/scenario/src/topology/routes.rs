@@ -71,7 +71,7 @@ impl Routing {
         if route.count == 1 { std::slice::from_ref(&route.first) } else { self.among(route) }
     }
 
-    /// Sends the packets that switch number `switch` has for `host`, and for all other hosts of the same edge, over `link`.
+    /// Makes switch number `switch` forward packets for `host`, and for all other hosts of the same edge switch, over `link`.
     pub(super) fn set_route(&mut self, switch: u32, host: HostId, link: u32) {
         let edge = self.homes[host.0 as usize].edge;
         self.routes[switch as usize * self.edges as usize + edge as usize] = Route { count: 1, first: link };
