@@ -3,8 +3,8 @@
 Usage: python benches/interval_coverage.py [REPEATS]
 
 Prints the tables of evidence/interval-coverage.md. The data are sojourn times of M/M/1 at load 0.9. Their
-true mean and percentiles are known, and the data are correlated over hundreds of customers. The second queue
-of a pair serves faster, so that its true mean and percentiles are 2 % lower.
+true mean and percentiles are known, and the data are correlated over hundreds of customers. Each
+comparison has two queues; the second one serves faster, so that its true mean and percentiles are 2 % lower.
 """
 
 from __future__ import annotations

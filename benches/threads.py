@@ -2,7 +2,8 @@
 
 Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios is
 reported, so that changes of the machine's speed cancel out. Results must be the same. Prints a table and
-writes `target/bench/threads.json`. It measures two threads, and four and eight if there are enough cores.
+writes `target/bench/threads.json`. Measures runs on
+two threads, and on four and eight if there are enough cores.
 """
 
 from __future__ import annotations

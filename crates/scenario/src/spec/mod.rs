@@ -215,8 +215,8 @@ pub(crate) struct Nic {
     pub(crate) buffer_overhead: Option<Size>,
     /// Segmentation offload (TSO, GSO): size of the bursts that a connection passes to the NIC, whose segments leave back to back. `"off"`
     /// (default): each segment is sent as soon as possible. `"linux"`: a burst is the data that the pacing rate sends in 1 ms, at least two
-    /// segments and at most 64 KB; the connection waits until it can send a third of its window. A size: bursts have this size at any rate,
-    /// as in Linux before 3.12 and in Windows, and otherwise follow the rules of `"linux"`.
+    /// segments and at most 64 KB; the connection waits until it can send a third of its window. A size: bursts have this size at every
+    /// pacing rate, as in Linux before 3.12 and in Windows, and otherwise follow the rules of `"linux"`.
     #[serde(default)]
     pub(crate) tso: Tso,
     /// Whether connections pace their packets. Default `"off"`.
