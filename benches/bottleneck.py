@@ -109,7 +109,7 @@ def bench(count: int, out: Path) -> list[str]:
 
 
 def main() -> int:
-    """Parse the arguments, measure, and print each problem in one line."""
+    """Parse the arguments, run the benchmark, and print each problem in one line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

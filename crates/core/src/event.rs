@@ -118,8 +118,8 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Removes one pending `event` that is scheduled for `at`. Returns whether there was one. Searches one bucket of the wheel, or
-    /// otherwise the whole heap.
+    /// Removes one pending `event` that is scheduled for `at`. Returns whether there was one. Searches one bucket of the wheel,
+    /// and the whole heap if the event is not in the wheel.
     pub fn cancel(&mut self, at: Instant, event: E) -> bool {
         let entry = entry(at, event.key());
         if self.wheel.remove(entry) {

@@ -19,7 +19,7 @@ pub struct Tally {
     pub data_sent: u64,
     /// Flows with every byte acknowledged at the sender.
     pub flows_completed: u64,
-    /// Number of events that belong to no node: records of observers, warm-ups of connections, and changes of the network.
+    /// Number of events that belong to no node: queue samples, trace records, warm-ups of connections, and network changes.
     pub events_of_no_node: u64,
 }
 

@@ -257,7 +257,7 @@ pub struct PortTrace {
     pub every: Option<Duration>,
 }
 
-/// Request to write the packets that some ports send to a file.
+/// Request to write a file that contains the packets sent by some ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// Name of the file, without the ending `.pcapng`.

@@ -188,7 +188,7 @@ impl HostSet {
     }
 }
 
-/// Parses one part: a number, a range of numbers, optionally with a step, a name, or a group.
+/// Parses one part: a number, a range of numbers (optionally with a step), a name, or a group.
 fn part(text: &str) -> Option<Part> {
     let sound = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
     let is_name = |name: &str| !name.is_empty() && name.chars().all(sound);

@@ -95,7 +95,7 @@ pub(crate) fn limit_of(amount: Amount) -> Limit {
     }
 }
 
-/// Assigns every switch port its pool and reserved bytes; pools are filled in the order of ports. Returns the number of ports of each
+/// Assigns every switch port its pool and reserved bytes. Each pool gets the next ports in order. Returns the number of ports of each
 /// switch.
 fn place(buffer: &Buffer, links: &mut [Link], hosts: u32, switches: u32) -> Vec<usize> {
     let per_pool = ports_per_pool(buffer);

@@ -122,7 +122,7 @@ pub(crate) enum Spacing {
     Count,
 }
 
-/// Thresholds in proportion to each queue's share of a round (NSDI '16, Eq. 5 and 6). Queues with strict priority keep the standard
+/// Thresholds in proportion to each queue's share of a round (MQ-ECN, NSDI '16, Eq. 5 and 6). Queues with strict priority keep the standard
 /// threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

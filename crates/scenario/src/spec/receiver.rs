@@ -37,12 +37,12 @@ pub(crate) struct Ictcp {
     /// Unused share of a window above which the window shrinks. Default 0.5.
     #[serde(default = "half")]
     pub(crate) gamma2: f64,
-    /// Weight of earlier measurements in the moving average of the throughput, from 0 to 1. Default 0.2, as in the module of the SING
-    /// group.
+    /// Weight of earlier measurements in the moving average of the throughput, from 0 to 1. Default 0.2, as in the ICTCP
+    /// kernel module of the SING group.
     #[serde(default = "fifth")]
     pub(crate) beta: f64,
-    /// Number of consecutive round trips in which too much of a window is unused, after which the window shrinks. Default 3; the module of
-    /// the SING group uses 1.
+    /// Number of consecutive round trips in which too much of a window is unused, after which the window shrinks. Default 3; the ICTCP
+    /// kernel module of the SING group uses 1.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
     /// Share of the link's rate. While less bandwidth than this share is unused, windows above the average shrink. Default 0.2.

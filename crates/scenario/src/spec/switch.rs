@@ -106,8 +106,8 @@ pub(crate) struct DynamicThreshold {
     pub(crate) alpha: f64,
     /// Size of each pool, without the reserved bytes.
     pub(crate) pool: Size,
-    /// Number of ports that share a pool. Pools are filled in the order of ports: first ports to hosts, then ports to switches. Default:
-    /// all ports share one pool.
+    /// Number of ports that share a pool. Ports are assigned to pools in order: first ports to hosts, then ports to switches. Default: all
+    /// ports share one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
     /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
