@@ -49,7 +49,7 @@ def measure(case: Case, repeats: int) -> list[float]:
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, run the benchmark, and print the results."""
     arguments = options(__doc__, "beside", repeats=5)
     cores = len(os.sched_getaffinity(0))
     with busy(cores):

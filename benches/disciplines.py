@@ -114,7 +114,7 @@ def print_table(found: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Parse the arguments, measure, and print a line for each variant that is too slow."""
+    """Parse the arguments, run the benchmark, and print a line for each variant that is too slow."""
     arguments = options(__doc__, "disciplines", repeats=3)
     found = measure(arguments.repeats, arguments.count)
     print_table(found)

@@ -93,7 +93,7 @@ def print_table(what: str, found: Mapping[str, Any]) -> None:
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, run the benchmark, and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="runs of each; medians are taken (default: 3)")
     parser.add_argument("--json", type=Path, default=FOLDER / "scale.json", help="where the numbers go")

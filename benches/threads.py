@@ -84,7 +84,7 @@ def print_table(found: dict[str, Any], threads: list[int]) -> None:
 
 
 def main() -> int:
-    """Parse the arguments, measure, print."""
+    """Parse the arguments, run the benchmark, and print the results."""
     arguments = options(__doc__, "threads", repeats=5)
     cores = len(os.sched_getaffinity(0))
     threads = [number for number in (2, 4, 8) if number <= max(cores, 2)]
