@@ -17,7 +17,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Returns the mean number of bytes of a flow that count for a load, as `counted` defines.
+    /// Returns the mean number of bytes that a flow adds to a load. `counted` defines which bytes of the flow count.
     pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
         let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
         match counted {

@@ -139,12 +139,12 @@ struct QueueShare {
 /// Rule for the share of the link that a queue may use.
 #[derive(Clone, Copy, Debug)]
 enum LinkShare {
-    /// The whole link.
+    /// The whole link, for a queue of strict priority.
     Strict,
     /// The share of a queue that sends one quantum per round. The value is the time to send the quantum on a link of 1 bit/s, in
     /// picoseconds.
     Round(f64),
-    /// This weight, divided by the sum of the weights of all backlogged queues.
+    /// The share of a WFQ queue: this weight, divided by the sum of the weights of all backlogged queues.
     Weight(u32),
 }
 

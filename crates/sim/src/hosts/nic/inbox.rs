@@ -51,9 +51,9 @@ enum Waiting {
 pub(crate) struct Arrived {
     pub(crate) header: Header,
     pub(crate) packet: PacketRef,
-    /// Number of packets on the wire.
+    /// Number of packets that came over the wire: 1, or more if several were merged.
     pub(crate) packets: u32,
-    /// Size on the wire with all headers.
+    /// Total size of these packets on the wire, with all headers.
     pub(crate) bytes: Bytes,
 }
 

@@ -37,9 +37,9 @@ pub(crate) struct Moderation {
 enum Direction {
     Up,
     Down,
-    /// At the optimum, until the rates change.
+    /// The level stays at the optimum until the rates change.
     OnTop,
-    /// Pausing after too many steps.
+    /// The level stays the same for a while after too many steps.
     Resting,
 }
 
@@ -50,7 +50,7 @@ struct Count {
     interrupts: u64,
 }
 
-/// Rates per second.
+/// Bytes, packets and interrupts per second at a receive queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rates {
     bytes: u64,

@@ -8,12 +8,12 @@ use shallows_core::{Duration, Instant};
 /// Way to run switches: by events or by window. Affects only the speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// By events or by window, depending on recent numbers of events.
+    /// Switches run by events or by window, depending on the recent number of events per window.
     #[default]
     Adaptive,
-    /// Always by events.
+    /// Switches always run by events.
     Events,
-    /// Always by window; by events if a link has no delay.
+    /// Switches always run by window, or always by events if a link has no delay.
     Windows,
 }
 
@@ -51,7 +51,7 @@ impl Pace {
         Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
     }
 
-    /// Records the totals at a check.
+    /// Records the total numbers of events and visits, and the simulated time, at a check.
     pub(super) fn note(&mut self, events: u64, visits: u64, now: Instant) {
         *self = Self { is_begun: true, events, visits, at: now, ..*self };
     }

@@ -507,7 +507,7 @@ proptest! {
     }
 
     /// With dynamic division, a packet joins LP only when its bins have no credits, never because HP is full. Therefore
-    /// Theorem 1 does not need the footnote.
+    /// Theorem 1 does not need the rule in footnote 1, by which such a packet's bins lose their credits.
     #[test]
     fn dynamic_division_keeps_the_order_even_without_the_footnote(
         config in ordered_configs(),
