@@ -103,7 +103,7 @@ impl<'a> Matrix<'a> {
         if from == to { 0.0 } else { self.senders_on[from] * self.receivers_on[to] / self.pairs }
     }
 
-    /// Returns, for each link, the average share of all flows that use it, if flows are spread evenly over equal-cost paths.
+    /// Returns, for each link, the share of all flows that the link carries on average, if flows are spread evenly over equal-cost paths.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let network = self.network;
         let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;

@@ -88,8 +88,8 @@ impl Flows {
         &mut self.records[place]
     }
 
-    /// Records a flow's timeouts, retransmissions, longest gap and time of completion at its sender. Called when the flow ends or, if it has
-    /// not ended, at the end of the run.
+    /// Records a flow's timeouts, retransmissions, longest gap and time of completion at its sender. Called when the flow ends or, if it
+    /// has not ended, at the end of the run.
     pub(super) fn book(
         &mut self,
         flow: u32,

@@ -87,7 +87,7 @@ impl Nic {
         Incoming::Queued { queue, taking: self.inboxes.queue(queue).take_in(now, header, packet) }
     }
 
-    /// Handles the event of a receive queue.
+    /// Handles an event of a receive queue.
     pub(crate) fn on_interrupt(&mut self, now: Instant, queue: u32) -> Taking {
         self.inboxes.queue(queue).on_event(now)
     }

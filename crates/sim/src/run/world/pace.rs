@@ -27,7 +27,7 @@ pub(super) struct Pace {
     events: u64,
     visits: u64,
     at: Instant,
-    /// Number of checks until windows are tried again. `patience` is the value that `wait` gets after the next failed try.
+    /// Number of checks until the run tries windows again. `patience` is the value that `wait` gets after the next failed try.
     wait: u32,
     patience: u32,
 }
@@ -35,14 +35,14 @@ pub(super) struct Pace {
 /// Number of events between two checks.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per window above which windows are tried.
+/// Number of events per window above which a run changes from events to windows, as a try.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which windows are slower than events. A visit is the run of one switch, or of all hosts together,
-/// through one window.
+/// Number of events per visit below which a run by window is slower than a run by events. A visit is the execution of one switch, or of
+/// all hosts together, through one window.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Maximum number of checks between two tries of windows.
+/// Maximum number of checks between a failed try of windows and the next try.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {
