@@ -2,8 +2,8 @@
 //!
 //! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
 //! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
-//! number at an overflow.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's automatic
-//! configuration. `red` implements the curve of switches on the instantaneous backlog.
+//! number when the queue overflows.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
+//! automatic configuration. `red` implements RED as switches do, by default without an average.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,9 @@
 //! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): marks above a threshold that is proportional to the rate that the queue can get.
 //!
-//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate
-//! of the link, and at most the standard threshold. WFQ has no rounds: its factor is the weight of the queue divided by the sum of the
-//! weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate of
+//! the link, and at most the standard threshold. WFQ has no rounds: there, the standard threshold is multiplied by the weight of the queue
+//! and divided by the sum of the weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler
+//! reports the end of each turn.
 //!
 //! The marker must handle every queue of its port.
 

@@ -2,8 +2,8 @@
 //!
 //! A NIC interrupts its host when the first packet has waited for a given time, or when a given number of packets wait (ethtool's
 //! `rx-usecs` and `rx-frames`). The host then merges consecutive segments (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and
-//! processes the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The processor
-//! is not modelled; a busy one would take more packets together.
+//! processes the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The host's
+//! processor is not modelled; a busy processor would take more packets at a time.
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};

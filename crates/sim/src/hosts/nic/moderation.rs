@@ -2,8 +2,8 @@
 //!
 //! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it compares
 //! the rates with the previous ones. It continues in the same direction while the rates improve, turns when they get worse, and stays at a
-//! level between two worse ones. Higher bytes per second are better; if they are equal, more packets; if these are equal too, fewer
-//! interrupts.
+//! level between two worse ones. More bytes per second are better. If the bytes are equal, more packets per second are better; if the
+//! packets are equal too, fewer interrupts per second are better.
 
 use shallows_core::{Bytes, Duration, Instant};
 
