@@ -85,7 +85,7 @@ impl Experiment {
         }
     }
 
-    /// Warns about a threshold divided among queues if the share of a queue is less than one packet.
+    /// Warns if a marking threshold is divided among queues and the share of some queue is less than one packet.
     fn tiny_shares(&self) -> Option<String> {
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
             let (gauge, threshold, split) = marker.single_threshold()?;

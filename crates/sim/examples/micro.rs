@@ -134,8 +134,8 @@ fn sender(count: u64) -> u64 {
     sender.acked()
 }
 
-/// Four hosts that offer three times the capacity of their links, in flows of a byte. Almost every flow opens a new persistent connection,
-/// because the connections of earlier flows still wait for delayed acknowledgements.
+/// Four hosts that start flows of one byte, at three times the rate that their links can carry. Almost every flow opens a new persistent
+/// connection, because the connections of earlier flows still wait for delayed acknowledgements.
 const OVERLOAD: &str = r#"
     [topology]
     kind = "star"

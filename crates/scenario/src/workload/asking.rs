@@ -17,7 +17,7 @@ pub(crate) struct Config {
     pub(crate) workload: u16,
     /// Clients in ascending order. All lists of hosts in this module are in ascending order.
     pub(crate) clients: Vec<HostId>,
-    /// Whether each query draws its client at random. All clients then share one arrival process.
+    /// Whether each query draws its client at random. If so, all clients share one arrival process.
     pub(crate) drawn: bool,
     pub(crate) workers: Vec<HostId>,
     /// Number of workers of each query; `None` if every available host is a worker.
@@ -33,7 +33,7 @@ pub(crate) struct Config {
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
-    /// Number of queries of each arrival process; `None` for no limit.
+    /// Maximum number of queries that each arrival process starts; `None` for no limit.
     pub(crate) queries: Option<u64>,
     pub(crate) start: Instant,
     /// Time after which no query starts.

@@ -37,7 +37,7 @@ pub(crate) struct CheckedTraffic {
     pub(crate) unbounded: bool,
 }
 
-/// Maximum number of connections, of long-lived flows, and of flows of one round. More would not fit into memory.
+/// Maximum number of connections, and maximum number of simultaneous flows. More would not fit into memory.
 const MAX_OPEN: u64 = 1 << 22;
 /// Maximum number of flows of a workload, because flow numbers have 32 bits.
 const MAX_FLOWS: u64 = u32::MAX as u64;
@@ -432,7 +432,8 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Marks a workload of datagrams or echo requests as unbounded, unless its sources have a stop time and the run has none.
+    /// Marks a workload of datagrams or echo requests as unbounded, except if its sources have a stop time and the run has no stop time.
+    /// Rejects the workload if neither its sources nor the run have a stop time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

@@ -30,7 +30,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Appends `items` to the list with index `place`, which must be the last list or a later one.
+    /// Appends `items` to the list with index `place`. Lists with a higher index must not exist yet.
     pub(crate) fn push(&mut self, place: u32, items: impl IntoIterator<Item = u32>) {
         debug_assert!(place as usize + 1 >= self.ends.len(), "lists grow at their end");
         self.ends.resize(place as usize + 1, self.items.len() as u32);
@@ -77,7 +77,7 @@ impl Links {
         self.waits.get(place as usize).copied().flatten()
     }
 
-    /// Returns whether any flow waits.
+    /// Returns whether any flow waits for a signal.
     pub(crate) fn wait_at_all(&self) -> bool {
         !self.waits.is_empty()
     }
@@ -158,7 +158,7 @@ struct Signals {
     /// Flows that wait for each signal, in the order in which it releases them.
     waiting: Arc<Lists>,
     given: Vec<u32>,
-    /// Number of flows that each signal has released: the first ones in `waiting`.
+    /// Number of flows that each signal has released. These are the first flows in the signal's list in `waiting`.
     gone: Vec<u32>,
 }
 
@@ -236,7 +236,7 @@ impl Chain {
         self.list.links.cross_hosts(&self.list.flows)
     }
 
-    /// Returns the start times of the flows that do not wait.
+    /// Returns the start times of the flows that do not wait for a signal.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.ready.iter().map(|Reverse((at, _))| *at).collect()
     }

@@ -140,7 +140,7 @@ pub enum Milestone {
 /// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A flow that starts no earlier than any flow before it. No event until its start time can change it.
+    /// The next flow. It does not start earlier than any flow returned before. No event before its start time can change it.
     Flow(Flow),
     /// No flow until this time, unless one of the workload's flows completes earlier.
     Until(Instant),

@@ -17,7 +17,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Returns the mean number of bytes of a flow that count for a load, as `counted` defines.
+    /// Returns the mean number of bytes that a flow adds to a load. `counted` defines which bytes of the flow count.
     pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
         let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
         match counted {
@@ -103,7 +103,7 @@ impl<'a> Matrix<'a> {
         if from == to { 0.0 } else { self.senders_on[from] * self.receivers_on[to] / self.pairs }
     }
 
-    /// Returns, for each link, the average share of all flows that use it, if flows are spread evenly over equal-cost paths.
+    /// Returns, for each link, the share of all flows that the link carries on average, if flows are spread evenly over equal-cost paths.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let network = self.network;
         let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;

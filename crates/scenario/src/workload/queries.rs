@@ -1,8 +1,8 @@
 //! Workload of queries, which start at random times, at equal intervals or one after the other, and records of their outcomes.
 //!
 //! The client, workers, delays and sizes of a query are drawn from a random stream that belongs to the query. The *k*-th query of a client
-//! is therefore the same under every scheme, even if it starts at another time. Each host can also compute the query without communication:
-//! clients and aggregators have rounds of requests, workers respond to the requests that they receive, and each host acts only on data that
+//! is therefore the same under every scheme, even if it starts at another time. Each host can also compute the query without communication.
+//! Clients and aggregators send rounds of requests, workers respond to the requests that they receive, and each host acts only on data that
 //! has reached it.
 
 use std::collections::{BTreeMap, BTreeSet};

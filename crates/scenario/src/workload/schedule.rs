@@ -22,7 +22,7 @@ impl Schedule {
         Self { flows: flows.into(), sent: 0 }
     }
 
-    /// Creates a workload of unbounded flows for every pair. Each flow starts up to `spread` later than `start`.
+    /// Creates a workload with `config.per_pair` unbounded flows for each pair. Each flow starts up to `spread` later than `start`.
     pub(crate) fn long_lived(pairs: impl Iterator<Item = (HostId, HostId)>, config: &LongLived) -> Self {
         let mut stream = Stream::new(config.seed, "starts", u64::from(config.workload));
         let pairs = pairs.flat_map(|pair| std::iter::repeat_n(pair, config.per_pair as usize));

@@ -48,8 +48,8 @@ impl Hosts {
         side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the effect on it. Returns
-    /// `None` if the connection is closed.
+    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the effect on that
+    /// sender. Returns `None` if the connection is closed.
     pub(super) fn on_carried(
         &mut self,
         now: Instant,

@@ -54,7 +54,7 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Numbers of the sender's timeouts and retransmissions before the current flow.
+    /// How many timeouts, and how many retransmissions, the sender had before the current flow.
     pub(crate) before: (u32, u32),
     /// Longest time between two acknowledgements of new data during the current flow.
     pub(crate) gap: Gap,

@@ -11,7 +11,7 @@ use crate::network::event::Ranks;
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
-    /// Numbers and places of the recorded flows; `None` if all flows are recorded.
+    /// Numbers of the recorded flows, and their indices in `records`; `None` if all flows are recorded.
     selection: Option<Selection>,
     /// Connection policy, by workload.
     connections: Vec<Connections>,
@@ -19,7 +19,7 @@ pub(crate) struct Flows {
     shares: Vec<bool>,
 }
 
-/// Numbers and places of the recorded flows, if only some flows have records.
+/// Numbers of the recorded flows, and their indices in `records`. Used if only some flows have records.
 #[derive(Debug, Default)]
 struct Selection {
     /// Number of each recorded flow, in the order of `records`.
@@ -88,7 +88,8 @@ impl Flows {
         &mut self.records[place]
     }
 
-    /// Records the counts of a flow's sender, when the flow ends or, if it has not ended, at the end of the run.
+    /// Records a flow's timeouts, retransmissions, longest gap and time of completion at its sender. Called when the flow ends or, if it
+    /// has not ended, at the end of the run.
     pub(super) fn book(
         &mut self,
         flow: u32,

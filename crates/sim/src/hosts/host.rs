@@ -30,8 +30,8 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next local port number for a new connection.
     next_port: u16,
-    /// Service port for new connections to each other host, if it is not the default. A port number is incremented when every local port
-    /// has a connection to it.
+    /// Destination port for new connections to the default service, by destination host; no entry for the default port. The port number
+    /// increases by one when every local port already has a connection to it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,

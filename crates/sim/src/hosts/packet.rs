@@ -229,8 +229,8 @@ impl Packets {
         }
     }
 
-    /// Stores the next body from `bodies`, which is the body of `packet`. `packet` refers to another store; returns the reference to this
-    /// store.
+    /// Stores the next body from `bodies`. `packet` is the reference to this body in the store that it came from. Returns the new reference
+    /// in this store.
     #[inline]
     pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {
         let stored = match packet.kind() {

@@ -23,7 +23,7 @@ impl<T: Copy + Default> Network<T> {
     ///
     /// # Panics
     ///
-    /// If the network has more than 2^24 hosts, 2^28 links or more, or a node with 2^22 links.
+    /// If the network has more than 2^24 hosts, has 2^28 or more links, or contains a node with 2^22 or more links.
     pub fn new(experiment: &Experiment) -> Self {
         let site = Site::all(experiment, None).remove(0);
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)

@@ -61,8 +61,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drops the packets that wait at the port of a link, and cancels its next departure. Returns the counts of packets that are lost on
-    /// their way to another partition.
+    /// Drops the packets that wait at the port of a link, and cancels the port's next departure. Returns the counts of packets that are
+    /// lost on their way to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         // A node that runs by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);

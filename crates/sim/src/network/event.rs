@@ -159,7 +159,7 @@ impl Ranks {
         LinkRank((number ^ self.0 as u32) & (Event::MAX_LINKS - 1))
     }
 
-    /// Returns the rank of the entity with this index, which is not a link. Entities of one class fire in the order of their ranks.
+    /// Returns the rank of the entity with this index, which must not be a link. Entities of one class fire in the order of their ranks.
     pub(crate) fn of(self, index: u64) -> u64 {
         index ^ self.0
     }

@@ -92,7 +92,7 @@ pub(crate) struct Watch {
     pub(crate) traced: bool,
     /// Whether a capture records every packet that the port sends.
     pub(crate) captured: bool,
-    /// Whether an ingress book counts the packets that wait at this port.
+    /// Whether the ingress accounting for lossless classes counts the packets that wait at this port.
     pub(crate) counted: bool,
 }
 
@@ -256,14 +256,14 @@ impl FarEnd {
 }
 
 impl Jitter {
-    /// Returns the delayed arrival time: uniform from `arrival` to `arrival` + `spread`, but at least one `transmission` time after the
-    /// previous arrival.
+    /// Returns the delayed arrival time: a random time, uniform from `arrival` to `arrival` + `spread`, or one `transmission` time after
+    /// the previous arrival if that is later.
     fn delay(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         let random = arrival + Duration(self.stream.below(self.spread.0 + 1));
         self.after_others(random, transmission)
     }
 
-    /// Returns `arrival`, but at least one `transmission` time after the previous arrival.
+    /// Returns `arrival`, or one `transmission` time after the previous arrival if that is later.
     fn after_others(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         self.last_arrival = arrival.max(self.last_arrival + transmission);
         self.last_arrival

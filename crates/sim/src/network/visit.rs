@@ -230,8 +230,8 @@ impl<T: Copy + Default> Network<T> {
         self.join(self.all_hosts(), node, way, None, &Arriving { at, header, payload, wire: place }, driver)
     }
 
-    /// Passes a packet to a port that has already sent all packets due before. `found` is the memory that [`Port::room`] found, if it was
-    /// called. Returns whether the transmission of the packet starts at once.
+    /// Passes an arriving packet to a port that has already sent all packets due before this arrival. `found` is the memory that
+    /// [`Port::room`] found, if it was called. Returns whether the transmission of the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,

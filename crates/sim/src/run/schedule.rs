@@ -28,7 +28,7 @@ pub(crate) struct Schedule {
 /// Decision between two windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A window ends at this instant, its last one.
+    /// The next window, given by its last instant.
     Window(Instant),
     /// A search for deadlocks is due.
     Search,

@@ -209,7 +209,7 @@ impl Simulation {
     }
 
     /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
-    /// few, restarts the run with one partition per thread, up to the same number of events. Results do not depend on this decision.
+    /// few, starts the run again with one partition per thread and fires as many events as before. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -355,7 +355,7 @@ impl Simulation {
     }
 
     /// Returns pairs of a number of cores and an upper bound on the speed-up over one core. The bound assumes that all events take the same
-    /// time and that all other work takes no time. Empty without [`Self::follow_critical_path`].
+    /// time and that all other work takes no time. Empty unless [`Self::follow_critical_path`] was called.
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()

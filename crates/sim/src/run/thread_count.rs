@@ -15,7 +15,7 @@ pub(crate) struct ThreadCount {
     current: u32,
     /// Number of threads that is being tried instead of `current`; `None` between two trials.
     trial: Option<u32>,
-    /// Index of the next number of threads to try in the list of candidates ([`Self::candidate`]).
+    /// Index of the candidate ([`Self::candidate`]) that is considered first when the next trial begins.
     next: usize,
     /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
     /// first measurement.

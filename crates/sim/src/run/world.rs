@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// Passes on the packet that a slow host has read, applies pauses at a port, and sends its PFC frame.
+    /// Passes on the packet that a slow host has read, applies pauses at a port, and sends the port's PFC frame.
     #[inline(never)]
     fn pause(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         if let Some((header, packet)) = self.outside.network.take_received(place, queue.now()) {

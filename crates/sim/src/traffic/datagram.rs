@@ -9,7 +9,7 @@ use shallows_scenario::{DatagramPattern, DatagramSource};
 #[derive(Debug)]
 pub struct Datagrams {
     sources: Vec<Source>,
-    /// Total size on the wire of the datagrams that reached their hosts.
+    /// Total size on the wire of the datagrams that reached their destinations.
     pub received_bytes: Bytes,
 }
 
@@ -53,7 +53,7 @@ impl Datagrams {
         (Some(source.header), Some(next))
     }
 
-    /// Counts a datagram that reached its host.
+    /// Counts the bytes of a datagram that reached its destination.
     pub fn receive(&mut self, header: &Header) {
         self.received_bytes += header.size();
     }

@@ -37,7 +37,7 @@ impl Default for Config {
 pub enum PacketTime {
     /// Transmission time of a packet of this size.
     Mtu(Bytes),
-    /// A fixed time: 250 µs in the released code, about 1,500 B at 50 Mbit/s.
+    /// A fixed time. The released code has 250 µs, about the time to send 1,500 B at 50 Mbit/s.
     Fixed(Duration),
 }
 
@@ -72,7 +72,7 @@ impl EinReleased {
     ///
     /// # Panics
     ///
-    /// Panics if the ring holds fewer than two samples or the unit of time is zero.
+    /// Panics if `config.samples`, the size of the ring, is below two, or if the unit of time is zero.
     pub fn new(config: &Config) -> Self {
         assert!(config.samples >= 2, "two samples make a difference, not {}", config.samples);
         let timeless = [PacketTime::Mtu(Bytes(0)), PacketTime::Fixed(Duration::ZERO)];

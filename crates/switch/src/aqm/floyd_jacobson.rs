@@ -2,8 +2,8 @@
 //!
 //! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
 //! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
-//! number at an overflow.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's automatic
-//! configuration. `red` implements the curve of switches on the instantaneous backlog.
+//! number when the queue overflows.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
+//! automatic configuration. `red` implements RED as switches do, by default without an average.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ impl Config {
 /// Thresholds of RED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Thresholds {
-    /// Given thresholds.
+    /// Thresholds and a weight that the configuration states.
     Explicit {
         /// *min_th*: average below which no packet is chosen.
         min: Level,
@@ -159,7 +159,7 @@ pub enum Spacing {
 /// Unit of the marking probability and of the count since the last mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighing {
-    /// Packets.
+    /// Each packet counts as one, whatever its size.
     #[default]
     Packets,
     /// Bytes, in units of typical packets. The count is rounded down to whole typical packets, and the final probability is proportional
@@ -170,7 +170,8 @@ pub enum Weighing {
 /// Effect of idle time on the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
-    /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in transmission times of a typical packet. This replaces a sample (§4).
+    /// *avg ← (1 − w)^m · avg*, where *m* is the idle time divided by the transmission time of a typical packet. The empty
+    /// queue itself is not sampled (§4).
     #[default]
     Paper,
     /// *avg ← (1 − w)^⌊m⌋ · avg*, followed by a sample of the empty queue (ns-2). *m* is as in [`Self::Paper`].

@@ -1,8 +1,9 @@
 //! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): marks above a threshold that is proportional to the rate that the queue can get.
 //!
-//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate
-//! of the link, and at most the standard threshold. WFQ has no rounds: its factor is the weight of the queue divided by the sum of the
-//! weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate of
+//! the link, and at most the standard threshold. WFQ has no rounds: there, the standard threshold is multiplied by the weight of the queue
+//! and divided by the sum of the weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler
+//! reports the end of each turn.
 //!
 //! The marker must handle every queue of its port.
 
@@ -139,12 +140,12 @@ struct QueueShare {
 /// Rule for the share of the link that a queue may use.
 #[derive(Clone, Copy, Debug)]
 enum LinkShare {
-    /// The whole link.
+    /// The whole link, for a queue of strict priority.
     Strict,
     /// The share of a queue that sends one quantum per round. The value is the time to send the quantum on a link of 1 bit/s, in
     /// picoseconds.
     Round(f64),
-    /// This weight, divided by the sum of the weights of all backlogged queues.
+    /// The share of a WFQ queue: this weight, divided by the sum of the weights of all backlogged queues.
     Weight(u32),
 }
 

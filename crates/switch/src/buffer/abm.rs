@@ -5,8 +5,9 @@
 //! the number of congested queues of that priority in the pool, and *μ/b* the queue's drain rate as a share of the link's rate. A queue
 //! that drains at half the rate of its port may hold half as much, so that all queues drain in the same time.
 //!
-//! Deviations: the buffer has no clock, so *μ/b* is measured as the queue's share of the bytes that its port sent last, which is the same
-//! while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its port.
+//! Deviations: the buffer has no clock, so *μ/b* is measured as the queue's share of the bytes that its port sent in the last window. This
+//! share equals *μ/b* while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its
+//! port.
 
 use shallows_core::Bytes;
 

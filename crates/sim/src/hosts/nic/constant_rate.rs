@@ -188,7 +188,7 @@ impl Bench {
         }
     }
 
-    /// Returns the times between arrivals in nanoseconds, without repetitions.
+    /// Returns the times between arrivals, in nanoseconds. Consecutive equal times appear once.
     fn gaps(&self) -> Vec<u64> {
         let mut gaps: Vec<u64> = self.arrivals.windows(2).map(|pair| (pair[1] - pair[0]).0 / 1_000).collect();
         gaps.dedup();

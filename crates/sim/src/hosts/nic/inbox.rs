@@ -2,8 +2,8 @@
 //!
 //! A NIC interrupts its host when the first packet has waited for a given time, or when a given number of packets wait (ethtool's
 //! `rx-usecs` and `rx-frames`). The host then merges consecutive segments (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and
-//! processes the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The processor
-//! is not modelled; a busy one would take more packets together.
+//! processes the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The host's
+//! processor is not modelled; a busy processor would take more packets at a time.
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
@@ -51,9 +51,9 @@ enum Waiting {
 pub(crate) struct Arrived {
     pub(crate) header: Header,
     pub(crate) packet: PacketRef,
-    /// Number of packets on the wire.
+    /// Number of packets that came over the wire: 1, or more if several were merged.
     pub(crate) packets: u32,
-    /// Size on the wire with all headers.
+    /// Total size of these packets on the wire, with all headers.
     pub(crate) bytes: Bytes,
 }
 

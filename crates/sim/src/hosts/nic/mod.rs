@@ -2,8 +2,8 @@
 //!
 //! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
 //! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that allow them to send (an
-//! acknowledgement, a timer, a departure), and from each until it has no packet or is held. The queue is the port of the host's link:
-//! without backpressure it drops packets that do not fit.
+//! acknowledgement, a timer, a departure). It pulls from one endpoint until that endpoint has no packet or is held. The NIC's queue is the
+//! port of the host's link, so without backpressure it drops packets that do not fit.
 //!
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
 //! them. A [`HostAgent`] processes every packet that the host takes up.
@@ -87,7 +87,7 @@ impl Nic {
         Incoming::Queued { queue, taking: self.inboxes.queue(queue).take_in(now, header, packet) }
     }
 
-    /// Handles the event of a receive queue.
+    /// Handles an event of a receive queue.
     pub(crate) fn on_interrupt(&mut self, now: Instant, queue: u32) -> Taking {
         self.inboxes.queue(queue).on_event(now)
     }

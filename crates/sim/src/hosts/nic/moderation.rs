@@ -2,8 +2,8 @@
 //!
 //! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it compares
 //! the rates with the previous ones. It continues in the same direction while the rates improve, turns when they get worse, and stays at a
-//! level between two worse ones. Higher bytes per second are better; if they are equal, more packets; if these are equal too, fewer
-//! interrupts.
+//! level between two worse ones. More bytes per second are better. If the bytes are equal, more packets per second are better; if the
+//! packets are equal too, fewer interrupts per second are better.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -37,9 +37,9 @@ pub(crate) struct Moderation {
 enum Direction {
     Up,
     Down,
-    /// At the optimum, until the rates change.
+    /// The level stays at the optimum until the rates change.
     OnTop,
-    /// Pausing after too many steps.
+    /// The level stays the same for a while after too many steps.
     Resting,
 }
 
@@ -50,7 +50,7 @@ struct Count {
     interrupts: u64,
 }
 
-/// Rates per second.
+/// Bytes, packets and interrupts per second at a receive queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rates {
     bytes: u64,

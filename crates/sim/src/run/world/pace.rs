@@ -8,12 +8,12 @@ use shallows_core::{Duration, Instant};
 /// Way to run switches: by events or by window. Affects only the speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// By events or by window, depending on recent numbers of events.
+    /// Switches run by events or by window, depending on the recent number of events per window.
     #[default]
     Adaptive,
-    /// Always by events.
+    /// Switches always run by events.
     Events,
-    /// Always by window; by events if a link has no delay.
+    /// Switches always run by window, or always by events if a link has no delay.
     Windows,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Pace {
     events: u64,
     visits: u64,
     at: Instant,
-    /// Number of checks until windows are tried again. `patience` is the value that `wait` gets after the next failed try.
+    /// Number of checks until the run tries windows again. `patience` is the value that `wait` gets after the next failed try.
     wait: u32,
     patience: u32,
 }
@@ -35,14 +35,14 @@ pub(super) struct Pace {
 /// Number of events between two checks.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per window above which windows are tried.
+/// Number of events per window above which a run changes from events to windows, as a try.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which windows are slower than events. A visit is the run of one switch, or of all hosts together,
-/// through one window.
+/// Number of events per visit below which a run by window is slower than a run by events. A visit is the execution of one switch, or of
+/// all hosts together, through one window.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Maximum number of checks between two tries of windows.
+/// Maximum number of checks between a failed try of windows and the next try.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {
@@ -51,7 +51,7 @@ impl Pace {
         Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
     }
 
-    /// Records the totals at a check.
+    /// Records the total numbers of events and visits, and the simulated time, at a check.
     pub(super) fn note(&mut self, events: u64, visits: u64, now: Instant) {
         *self = Self { is_begun: true, events, visits, at: now, ..*self };
     }

@@ -48,28 +48,28 @@ impl Default for Config {
 /// Credits of a bin per period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialCredits {
-    /// Packets.
+    /// Number of packets. Each packet that joins HP, the queue of high priority, uses one credit.
     Packets(u32),
-    /// Bytes (§3.2 step 3, variable sizes). A packet needs at least one byte of credit, not credit for its whole size.
+    /// Number of bytes (§3.2 step 3, variable sizes). A packet needs at least one byte of credit, not credit for its whole size.
     Bytes(Bytes),
 }
 
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// Half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
+    /// HP and LP get half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
     #[default]
     Equal,
     /// HP starts with a given share of the buffer, rounded to the nearest packet or byte. LP gets the rest.
     Unequal {
-        /// The share, between 0 and 1.
+        /// Share of the buffer that HP starts with, between 0 and 1.
         high: f64,
         /// Sizes of the queues after they swap roles.
         sizes: Sizes,
     },
     /// No fixed division. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
     Dynamic,
-    /// Two of three segments for HP, one for LP. At the end of a period, LP's segment and an empty one become HP, and
+    /// Of three equal segments, HP has two and LP has one. At the end of a period, LP's segment and an empty one become HP, and
     /// the other empty segment becomes LP. The remainder of the division by three is unused.
     Thirds,
 }

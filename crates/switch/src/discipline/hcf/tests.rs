@@ -161,8 +161,8 @@ fn sizes_are_shares_of_the_buffer() {
     assert_eq!(sizes(20, Division::Thirds), [12, 6], "what does not divide is not used");
 }
 
-/// Fills LP and sends HP's only packet, so that the queues swap. Returns the number of packets of many flows that then join HP, and the
-/// number of packets of one flow that then join LP.
+/// Fills LP and sends HP's only packet, so that the queues swap. Then offers single packets of many flows,
+/// and 500 packets of one flow. Returns how many of these packets join HP, and how many join LP.
 fn room_after_a_swap(config: &Config) -> (u32, u32) {
     let mut hcf = hcf(config);
     for payload in 10..1_000 {
@@ -507,7 +507,7 @@ proptest! {
     }
 
     /// With dynamic division, a packet joins LP only when its bins have no credits, never because HP is full. Therefore
-    /// Theorem 1 does not need the footnote.
+    /// Theorem 1 does not need the rule in footnote 1, by which such a packet's bins lose their credits.
     #[test]
     fn dynamic_division_keeps_the_order_even_without_the_footnote(
         config in ordered_configs(),
