@@ -13,7 +13,7 @@ use crate::pacing_rate::PacingRate;
 pub struct SmallQueue {
     /// Upper limit in bytes: `tcp_limit_output_bytes`.
     pub limit_output: Bytes,
-    /// Size of a full packet. The host always accepts two packets of a connection.
+    /// Size of a full packet. The rule always allows a connection to have two packets in its host.
     pub packet: Bytes,
     /// Overhead of a buffer in addition to its packet, in bytes.
     pub beside: u64,

@@ -43,7 +43,7 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which then applies the brake instead of cutting cwnd as in DCTCP. The brake also sets ssthresh to the safe window (the authors'
+    /// ECE, which applies the brake instead of cutting cwnd as in DCTCP. The brake also sets ssthresh to the safe window (the authors'
     /// testbed, as released).
     Ece,
 }

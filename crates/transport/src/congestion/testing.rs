@@ -68,7 +68,7 @@ mod tests {
     /// Rate at which the transmission of 1,460 bytes takes 11.68 us.
     const RATE: Rate = Rate::from_gbps(1);
 
-    /// Returns a sender that has sent five segments, because this congestion control sends at most half of cwnd, which is ten segments.
+    /// Returns a sender that has sent five segments, because cwnd is ten segments and this congestion control uses half of it.
     fn driven() -> Driven {
         Driven::under(congestion::Config::Timed(Config { rate: RATE, every: EVERY }), 1_000_000_000)
     }
