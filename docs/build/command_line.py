@@ -25,7 +25,7 @@ def page(parser: argparse.ArgumentParser) -> str:
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return a dict from each command's name to its parser; subcommands have two words, as `import hpcc`."""
+    """Return a dict from each command's name, which has one or two words (`import hpcc`), to its parser."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

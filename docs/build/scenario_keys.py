@@ -53,7 +53,7 @@ class _Page:
         return "\n\n".join([INTRODUCTION, *(self._section(table) for table in tables)]) + "\n"
 
     def _find(self, schema: Schema, path: str, kind: str, tables: list[Table]) -> None:
-        """Append the tables that the keys of `schema` contain; tables of the same key stay together."""
+        """Append the tables of the keys in `schema` to `tables`; keep tables of the same key together."""
         found = []
         for key, value in schema.get("properties", {}).items():
             for name in self._tables_of(value):
@@ -76,7 +76,7 @@ class _Page:
                     self._find(choice, here, label, tables)
 
     def _tables_of(self, value: Schema) -> Iterator[str]:
-        """Yield the names of the definitions with keys that a value refers to, directly or through others."""
+        """Yield the names of definitions with keys to which a value refers, directly or through others."""
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = [definition, *definition.get("oneOf", [])]

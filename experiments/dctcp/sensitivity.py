@@ -43,9 +43,9 @@ CHANGES: dict[str, dict[str, Any]] = {
 def bursts(path: Path, tail: float) -> dict[str, Any]:
     """Write a list of background flows, half of which start together with the previous flow of their server.
 
-    Times between groups of such flows are lognormal with deviation `tail` of the logarithm: "the variance in
-    interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for example the 0ms
-    inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile" (§2.2).
+    Times between groups of such flows are lognormal, and their logarithm has the standard deviation `tail`:
+    "the variance in interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for
+    example the 0ms inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile" (§2.2).
     """
     chance = np.random.default_rng(1)
     shares, sizes = np.array(WEB_SEARCH).T

@@ -7,7 +7,7 @@ from typing import Any
 
 @cache
 def build() -> dict[str, Any]:
-    """Return the version, the commit, whether sources differ from it, their hash, and the build profile."""
+    """Return version, commit, whether the sources differ from that commit, their hash, and build profile."""
     from shallows import _core
 
     about: dict[str, Any] = json.loads(_core.version())

@@ -76,8 +76,8 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().wake_at()
     }
 
-    /// Sends all packets that are due up to and including `until`. They are sent in order of time, and in order of ports at the same
-    /// time, because each departure frees memory for the other ports.
+    /// Sends all packets that are due up to and including `until`, in order of time. Packets that are due at the same time are sent in the
+    /// order of their ports. The order matters, because each departure frees memory for other ports.
     pub fn advance<T: Copy + Default>(&mut self, until: Instant, effects: &mut impl Effects<T>)
     where
         L: AsMut<Port<T>>,

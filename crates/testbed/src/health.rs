@@ -82,7 +82,7 @@ impl Lateness {
     }
 }
 
-/// Bounds of a valid run.
+/// Bounds on the lateness of frames in a valid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// Ratio of the machine's time to the network's.

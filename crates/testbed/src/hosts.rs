@@ -288,7 +288,7 @@ fn create() -> Result<Namespace, Failure> {
     Namespace::create().map_err(|error| format!("a network namespace cannot be created: {error}"))
 }
 
-/// Disables IPv6, so that hosts send no packets unasked.
+/// Disables IPv6 in this thread's network, because an IPv6 interface sends packets that no program requested.
 fn silence_ipv6() -> Result<(), Failure> {
     for place in ["all", "default"] {
         let path = format!("/proc/sys/net/ipv6/conf/{place}/disable_ipv6");

@@ -80,7 +80,7 @@ struct Connection {
     /// Bytes received so far; `begin` is the value at the start of the current flow.
     received: u64,
     begin: u64,
-    /// Counters of the kernel for this connection before its current flow.
+    /// The kernel's statistics of this connection at the start of its current flow.
     before: Info,
     /// Time at which data of the flow last arrived; `gap` is the longest time between arrivals.
     last: Instant,
@@ -263,7 +263,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Starts a flow that is due, on a connection; if no connection is free, the flow waits for one.
+    /// Records the arrival of a flow, and starts it if it has a connection. Otherwise the flow waits for one.
     fn arrive(&mut self, due: Announced, clock: Clock) -> io::Result<()> {
         let flow = due.flow;
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");

@@ -38,7 +38,7 @@ pub struct Scenario {
     pub seed: Option<u64>,
     /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
-    /// Whether links may exceed the rate that a software switch paces, to measure the capacity of this machine.
+    /// Whether links may exceed the rate that a software switch can pace, to measure the capacity of this machine.
     #[serde(default)]
     pub trial: bool,
     /// Whether hosts use the testbed's own congestion control even if the kernel has a congestion control of that name.
@@ -71,7 +71,8 @@ pub enum Failure {
 const OPENING: Duration = Duration::from_secs(20);
 /// Time between two checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time in which the packets of opened connections leave the network. It is also the time from the set-up to time zero of the network.
+/// Time allowed for the packets that open connections to leave the network. Also the time between the set-up of the measured network and
+/// its time zero.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.
 const TELL: Duration = Duration::from_millis(200);
@@ -105,7 +106,7 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     }))
 }
 
-/// Opens the captures that a scenario requests, in a folder.
+/// Creates the files in `folder` for the captures that a scenario requests.
 ///
 /// # Errors
 ///
@@ -170,7 +171,8 @@ fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>
     out.flush()
 }
 
-/// Measures a run. It uses two networks: connections are opened in the first; the second begins at time zero, and is measured.
+/// Executes and measures a run. A first network carries the packets that open connections. A new network then replaces it, begins at time
+/// zero, and is measured.
 fn measure(
     experiment: &Experiment,
     (hosts, own): (&HostNamespaces, Option<&Registered>),

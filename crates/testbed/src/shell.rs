@@ -29,7 +29,7 @@ pub struct Request {
     pub captures: Option<PathBuf>,
 }
 
-/// Runs a network for as long as a command runs; `page` is a file in memory that shows its state.
+/// Runs a network for as long as a command runs; `page` is a file in memory that shows the network's state.
 ///
 /// # Errors
 ///

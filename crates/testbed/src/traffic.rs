@@ -88,7 +88,7 @@ impl Announcer {
         self.sources.iter().all(|source| source.done && source.ahead.is_empty())
     }
 
-    /// Handles the complete arrival of a flow that carries this part of a query.
+    /// Handles the completion of a flow that carried the part `leg` of a query: all its data has arrived.
     pub fn on_complete(&mut self, workload: u16, leg: Leg, now: Instant) {
         self.sources[usize::from(workload)].workload.on_complete(leg, now);
         self.ask_again(workload, now);

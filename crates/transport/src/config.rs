@@ -114,8 +114,8 @@ pub enum AckCounts {
     /// An arriving segment of any size.
     #[default]
     Arrivals,
-    /// The bytes of a full segment. A short last segment waits for the timer, even with `segments = 1`. After a change of marks, only the
-    /// data before the change is acknowledged at once (ns-2's FullTcp).
+    /// As many bytes as a full segment has. The acknowledgement of a short last segment waits for the timer, even with `segments = 1`.
+    /// After a change of marks, only the data before the change is acknowledged at once (ns-2's FullTcp).
     Bytes,
 }
 

@@ -85,7 +85,7 @@ impl Scoreboard {
         }
     }
 
-    /// Returns whether the receiver reported the byte at `una` but does not acknowledge it: it reneged.
+    /// Returns whether the receiver has reneged: it reported the byte at `una` in a SACK block, but does not acknowledge it cumulatively.
     pub(crate) fn reneged(&self, una: u64) -> bool {
         self.ranges.first().is_some_and(|first| first.start <= una)
     }

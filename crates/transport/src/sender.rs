@@ -186,7 +186,7 @@ impl Sender {
         }
     }
 
-    /// Handles data of the other direction. The acknowledgement in it counts if it covers new data; it is never a
+    /// Handles a data segment of the other direction. Its acknowledgement is processed if it covers new data, and never counts as a
     /// duplicate (RFC 5681 §2).
     pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {

@@ -13,21 +13,22 @@ use crate::pacing_rate::PacingRate;
 pub struct SmallQueue {
     /// Upper limit in bytes: `tcp_limit_output_bytes`.
     pub limit_output: Bytes,
-    /// Size of a full packet; two packets may always wait.
+    /// Size of a full packet. The rule always allows a connection to have two packets in its host.
     pub packet: Bytes,
     /// Overhead of a buffer in addition to its packet, in bytes.
     pub beside: u64,
 }
 
 impl SmallQueue {
-    /// Returns whether a connection with `queued` bytes in its host must wait. Before the first round trip, `rate` is `None` and
-    /// sets no limit.
+    /// Returns whether a connection with `queued` bytes in its host must hold back more data. Before the first round trip, `rate` is
+    /// `None` and sets no limit.
     #[inline]
     pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
         self.is_full_of(self.packet, rate, queued)
     }
 
-    /// Returns whether a connection that hands over up to `unit` bytes at once must wait. Two such units may always wait.
+    /// Returns whether a connection that passes up to `unit` bytes at once to its host must hold back more data, given its `queued` bytes
+    /// in the host. Up to two units are always allowed.
     #[inline]
     pub fn is_full_of(&self, unit: Bytes, rate: Option<PacingRate>, queued: Bytes) -> bool {
         if queued <= unit * 2 {

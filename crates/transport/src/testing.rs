@@ -9,7 +9,7 @@ use crate::{Config, Sender};
 pub(crate) const MSS: u64 = 1_460;
 pub(crate) const RTT: Duration = Duration::from_micros(100);
 
-/// A sender with much data, and round trips of 100 us.
+/// A sender for tests, with a round-trip time of 100 us.
 pub(crate) struct Driven {
     pub(crate) config: Config,
     pub(crate) sender: Sender,

@@ -214,7 +214,7 @@ def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Return a line that draws each candidate as a point, with the interval of its vertical value."""
+    """Return a chart's `Line` with a point for each candidate, and the interval of the vertical value."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)

@@ -196,7 +196,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name, for each kind of change of the fabric, the smallest one after which another setting is better."""
+    """Name, for each kind of change of the fabric, the first level at which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change of the measure whose interval has the lowest upper limit, with this interval."""
+    """Format the change with the lowest upper limit among the changes of all measures, with its interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

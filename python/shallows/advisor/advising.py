@@ -136,7 +136,7 @@ def simulate(
 
 
 def write_rules(found: Answer, out: str | Path | None) -> None:
-    """Write the rules into `out`, if given, and the change to the first setting that follows from them.
+    """Write the rules and the change to the setting that they recommend into `out`, unless it is None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Answer to a fabric's operator: rules, race, recommendation and sensitivity analysis."""
+"""Answer to a fabric's operator: rules, simulated candidates, recommendation and sensitivity analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -187,7 +187,7 @@ def answer(
     on_variation: OnVariation,
     most_rounds: int = 64,
 ) -> None:
-    """Run the race, recommend a setting and analyse its sensitivity; store the results in `found`.
+    """Simulate candidates, recommend a setting and analyse its sensitivity; store the results in `found`.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def answer(
 
 
 def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
-    """Compare the rounded setting with the recommended one, in runs with the seeds of the race."""
+    """Compare the rounded setting with the recommended one, by simulating both with the same seeds."""
     if found.configured is None or found.recommendation is None or found.configured.rounded is None:
         return []
     rounded, chosen = found.configured.rounded, found.recommendation.candidate

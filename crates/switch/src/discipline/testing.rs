@@ -18,8 +18,8 @@ pub(crate) fn stream(seed: u64) -> Stream {
     Stream::new(seed, "discipline", 0)
 }
 
-/// Offers a packet as a port with an unlimited buffer does. Adds to `pushed` the payloads of packets that are pushed
-/// out.
+/// Offers a packet to `discipline`, as a port with an unlimited buffer does. The payloads of waiting packets that are pushed out are
+/// added to `pushed`.
 pub(crate) fn offer<T: Copy + Default>(
     discipline: &mut impl Discipline<T>,
     now: Instant,
@@ -47,12 +47,12 @@ pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
     joined
 }
 
-/// Returns the payload of the next packet for the link.
+/// Removes the next packet for the link, and returns its payload.
 pub(crate) fn send<T>(discipline: &mut impl Discipline<T>) -> Option<T> {
     discipline.dequeue(Instant::ZERO).map(|left| left.item.payload)
 }
 
-/// Returns the payloads of all waiting packets, in the order in which they are sent.
+/// Removes all waiting packets, and returns their payloads in the order in which the packets are sent.
 pub(crate) fn drain<T>(discipline: &mut impl Discipline<T>) -> Vec<T> {
     std::iter::from_fn(|| send(discipline)).collect()
 }
@@ -68,7 +68,7 @@ pub(crate) fn reading<T>(discipline: &impl Discipline<T>, quantity: &str) -> f64
     value.unwrap_or_else(|| panic!("nothing told of {quantity}"))
 }
 
-/// Returns the bytes and packets in the port's single account.
+/// Returns the numbers of bytes and packets that wait in a discipline with a single account.
 pub(crate) fn held<T>(discipline: &impl Discipline<T>) -> (Bytes, u32) {
     let [state] = discipline.queues() else { panic!("one account") };
     (state.backlog, state.packets)

@@ -46,7 +46,7 @@ struct Switch {
 const PORTS: Range<u32> = 2..5;
 
 impl Switch {
-    /// Creates three ports that share `pool` bytes. They come after two ports of another node.
+    /// Creates a node with three ports that share `pool` bytes. In the array of all ports, two ports of another node precede them.
     fn new(pool: u64) -> Self {
         let mut memory = SharedBuffer::new(&BufferConfig {
             policy: Policy::CompleteSharing,
@@ -67,7 +67,7 @@ impl Switch {
         Node { all: &mut self.all, ports: PORTS, memory: &mut self.memory }
     }
 
-    /// Receives a packet of 1,000 bytes for `host` at the given slot.
+    /// Receives a packet of 1,000 bytes for `host`. The time is `slots` multiplied by the transmission time of such a packet.
     fn arrive(&mut self, slots: u64, host: u32, payload: u32, seen: &mut Seen) {
         let header = Header::new(HostId(9), HostId(host)).with_size(1_000).with_ecn(Ecn::Ect);
         let (now, port) = (Instant(slots * SLOT), PORTS.start + host);

@@ -14,10 +14,10 @@ use crate::{discipline, shaper};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EgressDrop {
-    /// The transmission time of the packet, during which the link stays idle, as in hardware (BCC, footnote 4).
+    /// A dropped packet costs its transmission time, during which the link stays idle, as in hardware (BCC, footnote 4).
     #[default]
     Slot,
-    /// No time; the next packet starts at once, as in CoDel.
+    /// A dropped packet costs no time: the next packet starts at once, as in CoDel.
     Free,
 }
 
@@ -68,7 +68,7 @@ impl From<Ingress> for Entry {
     }
 }
 
-/// Room for a packet at a port, both now and after other ports release memory.
+/// Whether a port is certain to have room for a packet, both now and after other ports release memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// The packet finds room in this memory.

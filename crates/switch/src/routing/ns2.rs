@@ -45,7 +45,7 @@ impl Ns2 {
 /// hash of [`super::Config::Symmetric`] instead.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
-    /// Numbers of the connections that are open from the start.
+    /// Random number of each connection that is open from the start.
     numbers: Box<[u32]>,
     /// For each switch, the number of links that an upward packet has passed when it reaches that switch.
     links_behind: Box<[u32]>,
@@ -60,7 +60,7 @@ impl Numbered {
         Self { numbers: Self::draw(hosts, per_pair), links_behind, hosts, per_pair, first_port }
     }
 
-    /// Draws `per_pair` numbers for the connections from each of `hosts` hosts to every other host.
+    /// Draws a random number for each of the `per_pair` connections from each of `hosts` hosts to every other host.
     fn draw(hosts: u32, per_pair: u32) -> Box<[u32]> {
         const SEED: u32 = 2_199;
         const LEAST: f64 = 1e6;

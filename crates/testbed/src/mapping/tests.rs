@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// A kernel without DCTCP, and a testbed with one congestion control of its own.
+/// Congestion controls of a kernel without DCTCP, and one of the testbed's own (`pulser`).
 const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
 
 fn plan(tcp: &str, rest: &str) -> Result<LinuxPlan, Vec<Refusal>> {

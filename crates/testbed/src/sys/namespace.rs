@@ -92,7 +92,7 @@ pub fn take_up_in_thread(name: &str) -> io::Result<()> {
     set(&format!("{name}/threaded"), "1")
 }
 
-/// Writes a file that sysfs shows for an interface of this thread's network.
+/// Writes `value` to a sysfs file of an interface in this thread's network.
 fn set(file: &str, value: &str) -> io::Result<()> {
     let path = format!("/sys/class/net/{file}");
     let see = || {
@@ -119,7 +119,7 @@ const OFFLOADS: [u32; 5] = [
     ETHTOOL_SGRO,
 ];
 const ETHTOOL_SGRO: u32 = 0x0000_002c;
-/// Request of `ioctl` for commands of ethtool (linux/sockios.h).
+/// `ioctl` request that executes ethtool commands (linux/sockios.h).
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 #[repr(C)]

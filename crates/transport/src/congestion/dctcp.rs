@@ -41,7 +41,8 @@ pub enum Arithmetic {
     Segments,
 }
 
-/// Acknowledgement that ends an observation window. The window's end is the highest sequence number sent at its start.
+/// Acknowledgement that ends an observation window. The window's end is the highest sequence number that was sent before the window
+/// began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
@@ -56,10 +57,10 @@ pub enum WindowEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DuplicateAcks {
-    /// Duplicates acknowledge no bytes, so they do not count (RFC 8257 §3.3 step 1).
+    /// Duplicate acknowledgements cover no new bytes, so they do not count (RFC 8257 §3.3 step 1).
     #[default]
     Ignored,
-    /// Each duplicate counts as one segment (ns-2).
+    /// Each duplicate acknowledgement counts as one segment (ns-2).
     OneSegment,
 }
 

@@ -93,7 +93,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// Handles the deadline. The implementation must move or clear the deadline.
+    /// Handles the expiry of the deadline. The implementation must then move or clear the deadline.
     fn on_timer(&mut self, _window: &mut Window, _now: Instant) {}
 
     /// Returns DCTCP's estimate of the fraction of marked bytes, if the algorithm has one.

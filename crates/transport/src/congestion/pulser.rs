@@ -43,7 +43,8 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which does not cut cwnd as in DCTCP. The brake then also sets ssthresh to the safe window (the authors' testbed, as released).
+    /// ECE, which applies the brake instead of cutting cwnd as in DCTCP. The brake also sets ssthresh to the safe window (the authors'
+    /// testbed, as released).
     Ece,
 }
 

@@ -65,10 +65,10 @@ mod tests {
     use crate::{Pacer, Tso, congestion};
 
     const EVERY: Duration = Duration::from_micros(30);
-    /// At this rate 1,460 bytes take 11.68 us.
+    /// Rate at which the transmission of 1,460 bytes takes 11.68 us.
     const RATE: Rate = Rate::from_gbps(1);
 
-    /// Returns a sender that has sent its first window of five segments, half of the initial window.
+    /// Returns a sender that has sent five segments, because cwnd is ten segments and this congestion control uses half of it.
     fn driven() -> Driven {
         Driven::under(congestion::Config::Timed(Config { rate: RATE, every: EVERY }), 1_000_000_000)
     }

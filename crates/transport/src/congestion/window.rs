@@ -157,7 +157,7 @@ impl Window {
         self.cwnd = self.ssthresh.min(self.maximum);
     }
 
-    /// Halves the window after a loss among `flight_size` bytes.
+    /// Halves the window after a loss, while `flight_size` bytes are outstanding.
     pub(crate) fn halve(&mut self, flight_size: Bytes) {
         self.lose(self.loss_base(flight_size) / 2);
     }

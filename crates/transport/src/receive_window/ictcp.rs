@@ -23,7 +23,7 @@ pub struct Config {
     pub gamma1: f64,
     /// Unused share of the expected throughput above which a window shrinks (γ₂).
     pub gamma2: f64,
-    /// Weight of the previous throughput in the measured throughput (β).
+    /// Weight of the previous value in each update of the measured throughput (β).
     pub beta: f64,
     /// Number of consecutive round trips with an unused share above `gamma2` after which a window shrinks; at least 1.
     pub decrease_after: u32,

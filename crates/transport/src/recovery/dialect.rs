@@ -35,12 +35,12 @@ pub(crate) enum BackOffEnds {
 /// Acknowledgements with ECE that cut the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ece {
-    /// First acknowledgement with ECE for data beyond the last cut (RFC 3168 §6.1.2).
+    /// First acknowledgement with ECE for data sent after the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// First acknowledgement with ECE for data beyond the last cut, and the first one after a timeout, even if it is a duplicate
+    /// First acknowledgement with ECE for data sent after the last cut, and the first one after a timeout, even if it is a duplicate
     /// (`TcpAgent::ecn`).
     AfterTimeout,
-    /// First acknowledgement with ECE for data beyond the last cut, and the first one after a timeout, if it acknowledges new data
+    /// First acknowledgement with ECE for data sent after the last cut, and the first one after a timeout, if it acknowledges new data
     /// (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,
 }
@@ -82,7 +82,7 @@ impl Method {
 }
 
 impl Ece {
-    /// Returns whether an acknowledgement with ECE cuts cwnd. `beyond`: it acknowledges data beyond the last cut. `new_data`: it
+    /// Returns whether an acknowledgement with ECE cuts cwnd. `beyond`: it acknowledges data sent after the last cut. `new_data`: it
     /// acknowledges new data and is not a duplicate. `after_timeout`: the last cut was for a timeout.
     #[inline]
     pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {

@@ -20,9 +20,9 @@ pub(crate) struct FullTcp {
     /// Estimated bytes in flight [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
+    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Start of the data in which holes were not filled yet [`h_seqno_`].
+    /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
@@ -34,7 +34,7 @@ pub(crate) struct FullTcp {
 
 impl FullTcp {
     /// Returns whether no data is missing or being repaired. After a loss, this is false until all data is acknowledged, because
-    /// `fill_from` trails.
+    /// `fill_from` stays behind the next new data until then.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }

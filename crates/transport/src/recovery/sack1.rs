@@ -20,9 +20,9 @@ pub(crate) struct Sack1 {
     timed_out: bool,
     /// End of the data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
     recover: u64,
-    /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
+    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Start of the data in which holes were not filled yet [`h_seqno_`].
+    /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
@@ -153,8 +153,8 @@ impl Sack1 {
         self.scoreboard.clear();
     }
 
-    /// Begins fast recovery after enough duplicate acknowledgements, at most once per window unless the cut was for ECN. Returns whether it
-    /// begins (`dupack_action`).
+    /// Begins fast recovery after enough duplicate acknowledgements, but at most once per window unless the last cut of cwnd was for ECN.
+    /// Returns whether fast recovery begins (`dupack_action`).
     fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
         let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
         // `bugFix_`: no second fast retransmit in a window, unless the first cut was for ECN. `bugfix_ss_`: the very first

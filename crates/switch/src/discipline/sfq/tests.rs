@@ -188,7 +188,8 @@ fn one_place_is_enough_for_stealing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The model keeps one list of packets per flow, in the order of turns, and applies the published drop rules.
+    /// SFQ sends and drops the same packets as a model that keeps one list of packets per flow, in the order of turns, and applies the
+/// published drop rules.
     #[test]
     fn departures_and_drops_are_those_of_the_rule(
         steps in steps(8, 300),
