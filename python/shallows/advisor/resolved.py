@@ -158,8 +158,8 @@ class Resolved:
     def early(self, each: Class) -> Curve | None:
         """Return the curve that drops packets early, if uncoloured packets are not marked; otherwise None.
 
-        The curve of uncoloured packets takes precedence over the best colour's. A curve that begins beyond
-        the limit of its queue drops nothing, and is skipped.
+        If a profile has a curve for each colour, the curve of the best colour that drops early is returned.
+        A curve that begins beyond the limit of its queue drops nothing, and is skipped.
         """
         if each.curve is not None or each.marking is None:
             return None

@@ -149,7 +149,10 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide runs into equal batches of consecutive flows; None if no batches are long and independent."""
+    """Divide runs into equal batches of consecutive flows.
+
+    The result is None if no division gives batches that are both long enough and independent.
+    """
     import numpy as np
 
     for wanted in BLOCKS:

@@ -256,7 +256,7 @@ class Flows:
 
     @property
     def values(self) -> list[int] | list[str]:
-        """Selected values of the column."""
+        """Selected workloads, classes or groups: the values to find in column `key`."""
         return [self.group] if self.group else [each for place in self.places for each in place]
 
     @property
