@@ -151,7 +151,7 @@ class Race:
         self.objectives = objectives(self.fabric)
 
     def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-        """Run rounds until the remaining set is stable, or the next round would exceed the budget.
+        """Run rounds until comparisons drop no more candidates, or the next round would exceed the budget.
 
         The first round always completes.
 

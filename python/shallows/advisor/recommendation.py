@@ -34,7 +34,7 @@ class Beside:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict versus the recommendation."""
+        """Return the verdict on this candidate versus the recommended one."""
         return self.judgement.verdict
 
     @property

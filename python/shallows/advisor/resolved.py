@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a queue's limit while no other is busy; None beyond the curve's end."""
+        """Return the probability at a queue's limit if no other queue is busy; None past the curve's end."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

@@ -51,7 +51,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranking of all values, best first, at one point of the sweep's other axes."""
+    """Ranking of all compared values, best first, at one point of the axes that are not compared."""
 
     point: Labels
     metrics: list[str]
