@@ -45,7 +45,7 @@ class Example:
 
     @property
     def files(self) -> list[Path]:
-        """Return the file, and the files that it refers to, such as distributions of flow sizes."""
+        """Return the example's file, and the files that it refers to, such as distributions of flow sizes."""
         if self.path.suffix != ".toml":
             return [self.path]
         document = parse_toml(read_text(self.path, remedy=REMEDY))

@@ -103,7 +103,7 @@ class Answer:
 
     @property
     def rules(self) -> list[Advice]:
-        """Return the numbers that rules give."""
+        """Return the numbers that the rules of the literature give."""
         return advised(self.fabric)
 
     @property

@@ -96,8 +96,8 @@ def _in(line: Line, unit: Unit) -> Line:
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
     """Return vertical lines at queue limits, at most one for each colour that no curve uses.
 
-    If there are too many, lines for fewer than 4 busy queues are omitted; if necessary, also those for
-    fewer than 16.
+    If there are too many lines, those for limits with fewer than 4 busy queues are omitted; if there are
+    still too many, those for fewer than 16 busy queues.
     """
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
@@ -108,9 +108,9 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Return vertical lines at those limits of these queues that lie within the axis.
+    """Return vertical lines at the limits of these queues, as far as the axis includes them.
 
-    Limits while fewer than `fewest` queues are busy have no line.
+    A limit depends on the number of busy queues; limits for fewer than `fewest` get no line.
     """
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]

@@ -108,7 +108,7 @@ class Fabric:
 
     @property
     def need(self) -> float:
-        """Return the largest λ of the fabric's transports: the needed K over the bandwidth-delay product."""
+        """Return the largest λ of all classes' transports; λ is the K that a transport needs, per BDP."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property

@@ -162,7 +162,7 @@ def not_known(resolved: Resolved) -> Iterator[Finding]:
 
 
 def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
-    """Find early drops of packets that are not ECN-capable, although the buffer has room."""
+    """Find curves that drop packets without ECN early, when the buffer still has room."""
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.queue.lossless)):
         first = classes[0]
         curves = [curve for curve in _curves(first) if resolved.drops_not_ect(curve)]

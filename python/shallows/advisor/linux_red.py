@@ -82,7 +82,9 @@ def applied(span: int, probability: Fraction) -> Fraction | None:
 
 
 def fits(threshold: int, weight: int) -> bool:
-    """Return whether the kernel accepts a threshold (`red_check_params`): bit length + weight is below 32.
+    """Return whether the kernel accepts a threshold: its bit length plus `weight` must be below 32.
+
+    The kernel's function is `red_check_params`.
 
     >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
     (True, False, False)

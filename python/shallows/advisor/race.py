@@ -151,7 +151,7 @@ class Race:
         self.objectives = objectives(self.fabric)
 
     def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-        """Run rounds until the remaining set is stable, or the next round would exceed the budget.
+        """Run rounds until comparisons drop no more candidates, or the next round would exceed the budget.
 
         The first round always completes.
 
@@ -295,7 +295,7 @@ class Race:
 
     @property
     def per_run_s(self) -> float:
-        """Return the mean wall time of a run in seconds, divided by the number of cores that share runs."""
+        """Return the mean wall time of a run in seconds, divided by the number of cores in use."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:
@@ -304,9 +304,9 @@ class Race:
 
 
 def share_of_look(look: int) -> float:
-    """Return a look's share of the joint error probability; the shares of all looks add up to one.
+    """Return the share of the joint error probability that comparison number `look` of a race may use.
 
-    The sum of 1/n² is π²/6, for any number of looks.
+    The shares of all comparisons add up to at most one, because the sum of all 1/n² is π²/6.
     """
     return 6 / (math.pi * look) ** 2
 
@@ -364,10 +364,10 @@ def run_set(
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Decide from a rival's changes, in the order of the goals, whether it wins; None if undecided.
+    """Return whether a rival wins, by its relative change in each goal, in order; None if undecided.
 
-    It wins if it is better in one goal by more than the indifference zone, and not worse by more than that
-    zone in any earlier goal.
+    The rival wins if it is better in one goal by more than the indifference zone, and not worse by more than
+    that zone in any earlier goal.
 
     >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
     >>> wide = Interval(0, -1, 1)

@@ -34,7 +34,7 @@ class Beside:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict versus the recommendation."""
+        """Return the verdict on this candidate versus the recommended one."""
         return self.judgement.verdict
 
     @property
@@ -91,10 +91,10 @@ def recommend(race: Race) -> Recommendation:
     """Choose among the remaining candidates.
 
     Candidates that keep all bounds are preferred, then those for which a bound is undecided. If every
-    candidate misses a bound, the one that misses it least is chosen. Among several candidates the goals
-    decide in their order: the best one wins, unless intervals show that no candidate beats an earlier one of
-    the fixed order by more than `race.DELTA`. With fewer than three seeds the first candidate wins. Weighted
-    goals are compared by logarithms.
+    candidate misses a bound, the one that misses it least is chosen. Among several such
+    candidates, the one with the best estimates wins; goals decide in their order. Exception: an earlier
+    candidate of the fixed order wins if intervals show that none beats it by more than `race.DELTA`. With
+    fewer than three seeds, the first candidate wins. Weighted goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)
@@ -188,7 +188,7 @@ def _least_missing(
 def contenders(race: Race) -> list[str]:
     """Return the best candidate by estimates, and the rivals that may be better by more than `race.DELTA`.
 
-    The list is empty if no rival is left, if goals have weights, or if every candidate misses a bound.
+    The result is empty if there is no such rival, if goals have weights, or if all candidates miss a bound.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     left, best = _keeping(kept, _bounded(race)[1])

@@ -158,8 +158,8 @@ class Resolved:
     def early(self, each: Class) -> Curve | None:
         """Return the curve that drops packets early, if uncoloured packets are not marked; otherwise None.
 
-        The curve of uncoloured packets takes precedence over the best colour's. A curve that begins beyond
-        the limit of its queue drops nothing, and is skipped.
+        If a profile has a curve for each colour, the curve of the best colour that drops early is returned.
+        A curve that begins beyond the limit of its queue drops nothing, and is skipped.
         """
         if each.curve is not None or each.marking is None:
             return None
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a queue's limit while no other is busy; None beyond the curve's end."""
+        """Return the probability at a queue's limit if no other queue is busy; None past the curve's end."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

@@ -54,7 +54,7 @@ class Effect:
 
 
 def variations(fabric: Fabric, load: float) -> list[Variation]:
-    """Return changed fabrics with more load, longer RTTs, other transports or wider incasts; two of each."""
+    """Return changed fabrics, up to two of each kind: more load, longer RTTs, CUBIC, or wider incasts."""
     found = []
     for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
         if heavier > load:

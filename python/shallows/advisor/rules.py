@@ -160,7 +160,7 @@ def dctcp_fluid(link: float, rtt: float) -> Advice:
 
 
 def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
-    """Return the smallest K of DCTCP that also absorbs one burst of a NIC."""
+    """Return DCTCP's smallest K (`dctcp_bound`) plus one burst of a NIC with segmentation offload."""
     return Advice(
         "K, DCTCP with offload",
         bdp(link, rtt) / 7 + burst,
@@ -210,7 +210,7 @@ def halving(link: float, rtt: float) -> Advice:
 
 
 def cubic(link: float, rtt: float, beta: float = 0.7) -> Advice:
-    """Return the K of CUBIC, which keeps `beta` of its window at a mark."""
+    """Return the K that CUBIC needs; at a mark, CUBIC multiplies its window by `beta`."""
     return Advice(
         "K, CUBIC with ECN",
         (1 - beta) / beta * bdp(link, rtt),

@@ -1,4 +1,4 @@
-"""Detects races that did not decide, and estimates the further seeds and time to a decision."""
+"""Detects undecided races, and estimates how many more seeds and how much time would decide them."""
 
 import math
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Return the estimated seeds after which an interval excludes −δ, if its width falls with 1/√seeds."""
+    """Estimate how many seeds narrow an interval until it excludes −δ; its width falls with 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

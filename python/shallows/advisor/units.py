@@ -278,7 +278,10 @@ class _Conversion:
         return share, None
 
     def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
-        """Return the remaining percentage of a port's rate; None if negative, or shared by several queues."""
+        """Return the percentage of a port's rate that no queue reserves; None if it cannot be computed.
+
+        It cannot be computed if it is negative, if several queues share it, or if a queue has a fixed rate.
+        """
         schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
         left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))
         if sum(each.remainder for each in schedulers) > 1 or any(each.guaranteed for each in schedulers):

@@ -177,7 +177,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """Store the series of a sample that rankings need, if values are ranked."""
+        """If values are ranked, store those series of a sample that the rankings need."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}

@@ -143,11 +143,11 @@ def percentile_change(
 ) -> Interval:
     """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
-    Two intervals are computed, and each limit is the outer one of both. (1) All ratios r that a test does not
-    reject. If r is the true ratio and the baseline's values are multiplied by r, both sides have the same
-    share of values above the percentile, except for the variation between pairs. This interval is too narrow
-    if pairs agree closely and few values are near the percentile. (2) Student's interval of the ratios of the
-    pairs. It is too narrow if groups are short or the distribution has a gap.
+    The result covers two intervals. (1) All ratios r that a test does not reject. If r is the true ratio and
+    the baseline's values are multiplied by r, both sides have the same share of values above the percentile,
+    except for the variation between pairs. This interval is too narrow if pairs agree closely and few values
+    are near the percentile. (2) Student's interval of the ratios of the pairs. It is too narrow if groups are
+    short or the distribution has a gap.
 
     All observations must be positive.
     """
@@ -177,7 +177,7 @@ class _Tails:
         self.confidence = confidence
 
     def accepts(self, log_ratio: float) -> bool:
-        """Return whether the test accepts the ratio with this logarithm."""
+        """Return whether a ratio of percentiles, given by its logarithm, passes the test."""
         import numpy as np
 
         values = self.values[0] * math.exp(log_ratio), self.values[1]

@@ -51,7 +51,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranking of all values, best first, at one point of the sweep's other axes."""
+    """Ranking of all compared values, best first, at one point of the axes that are not compared."""
 
     point: Labels
     metrics: list[str]
@@ -65,9 +65,10 @@ class Ranking:
 
 
 def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
-    """Return the requested metrics; by default, two metrics of the first `CANDIDATES` that the runs have.
+    """Return the requested metrics; by default, the first two of `CANDIDATES` that the runs have.
 
-    By default, a metric is a 99th percentile if there are enough flows, otherwise a mean.
+    Default metrics are 99th percentiles; means are used for large flows and where there are too few flows.
+    Goodput is the second metric if the runs have only one of the candidates.
 
     Parameters
     ----------

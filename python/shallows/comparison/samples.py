@@ -67,7 +67,7 @@ class Sample:
     """All flows and queries of the run with their start times, to detect runs with different traffic."""
 
     def met_the_same(self, other: "Sample") -> bool:
-        """Return whether another run had the same flows and queries at the same times."""
+        """Return whether both runs had the same flows and queries at the same times."""
         return len(self.work) == len(other.work) and all(
             mine.equals(theirs) for mine, theirs in zip(self.work, other.work, strict=True)
         )
@@ -131,7 +131,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Append `@` and `where` to the names of series, as in the metrics of a workload, class or group."""
+    """Append `@WHERE` to the names of series, as in names of metrics of a workload, class or group."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 

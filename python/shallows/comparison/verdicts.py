@@ -113,7 +113,7 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Return whether a run has flows that the metric covers. Empty size bins have no series."""
+    """Return whether a run has flows that the metric covers; without flows, a size bin has no series."""
     return metric.name in sample.totals if metric.is_total else metric.series in sample.series
 
 
@@ -149,7 +149,10 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide runs into equal batches of consecutive flows; None if no batches are long and independent."""
+    """Divide runs into equal batches of consecutive flows.
+
+    The result is None if no division gives batches that are both long enough and independent.
+    """
     import numpy as np
 
     for wanted in BLOCKS:

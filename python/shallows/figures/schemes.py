@@ -251,7 +251,7 @@ def _varied(runs: Sequence[Run]) -> set[str]:
 
 
 def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
-    """Return a run's labels on the axes that vary, except for the axis of the rows."""
+    """Return a run's labels on the sweep axes that vary, without the sweep axis `rows`."""
     kept = {axis: value for axis, value in labels(run).items() if axis in varied}
     return {
         axis: value for axis, value in kept.items() if rows not in {axis, axis_name(axis).replace(" ", "_")}
@@ -393,7 +393,10 @@ def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
 
 
 def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
-    """Set a scale that includes zero: `DECADES` decades if values span over a decade, otherwise linear."""
+    """Set a scale that includes zero: linear, or if values span more than a decade, logarithmic above zero.
+
+    A logarithmic scale has at most `DECADES` decades.
+    """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     positive = [value for value in values if value > 0]

@@ -67,7 +67,7 @@ def panels(
 
 
 def look(index: int) -> dict[str, Any]:
-    """Return colour, marker and dashes of the line with this index; they stay distinct beyond eight lines."""
+    """Return colour, marker and dashes of line `index`; after eight lines, equal colours differ in dashes."""
     import matplotlib
 
     cycle = matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()

@@ -193,9 +193,9 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """Return a note that HPCC does not read the `count` lines from line `after` on.
+    """Return a note that HPCC does not read the last `count` lines, which begin at line `after`.
 
-    Raises an error if fewer lines follow than the file says.
+    Raises an error if the file lists fewer items (`found`) than its first line states (`said`).
     """
     if found < said:
         raise first.error(

@@ -252,7 +252,10 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Return the points of each line in units `time` and `size`: time, mean, extremes if they differ."""
+        """Return the points of each line: time, mean, and the lowest and highest value if they differ.
+
+        `time` and `size` are the units of the axes.
+        """
         return [_points(parts, time, size) for parts in self._parts]
 
 

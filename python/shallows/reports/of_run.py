@@ -245,7 +245,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 
 def title_of(name: str, ports: Sequence[str]) -> str:
-    """Return the title of the chart of these ports' queues, or of these pools if `name` is `pool`."""
+    """Return the title of a chart of queues at these ports; if `name` is `pool`, `ports` are pools."""
     if name == "pool":
         return f"Shared buffer over time: {', '.join(ports)}"
     return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"
@@ -315,7 +315,10 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools, each with its owners unless all are equal."""
+    """Return the marking thresholds of ports or pools.
+
+    A threshold that only some of them have is labelled with their names.
+    """
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

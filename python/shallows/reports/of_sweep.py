@@ -230,7 +230,7 @@ def _results(runs: Sequence[Run]) -> list[Block]:
 def _set_up(runs: Sequence[Run]) -> Section:
     """Return the section with the first run's settings, all distinct marking curves, and the sweep's axes.
 
-    The thresholds of pauses and headroom of lossless classes are also those of all runs.
+    Pause thresholds and headroom of lossless classes are shown for all runs too, not only for the first.
     """
     known = {}
     for key in ("marking_curves", "pause_thresholds", "headroom"):

@@ -91,7 +91,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
 
 
 def _asked(experiment: Experiment, source: Source) -> Value:
-    """Return a function from a metric's name to its value; metrics that runs will lack raise an error."""
+    """Return a function from a metric's name to its value; it rejects metrics that runs will lack."""
     if not experiment.runs:
         return cache(partial(compute, source))
     offered: list[Offered] = []

@@ -10,7 +10,9 @@ OWN = {"like", "causes"}
 
 
 def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete a variant's table from the experiment that it is `like`; return other tables unchanged.
+    """Complete a variant's table from the experiment that its key `like` names.
+
+    Tables of other experiments are returned unchanged.
 
     Raises
     ------

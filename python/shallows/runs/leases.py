@@ -135,7 +135,7 @@ def left_of(parent: Path) -> dict[str, list[Path]]:
 
 
 def writer_of(final: Path) -> Process | None:
-    """Return the process that holds the lease on a run's folder; None if there is none or it has ended."""
+    """Return the process that holds the lease on a run's folder; None if no lease is held now."""
     final = final.absolute()
     with contextlib.suppress(OSError, ValueError):
         owner = owner_of(max(_leases(final).items())[1])

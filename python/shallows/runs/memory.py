@@ -48,7 +48,7 @@ def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
     Raises
     ------
     ShallowsError
-        The message gives the largest part of the memory; the remedy gives the number of runs that fits, or
+        The message names what needs most of the memory; the remedy gives the number of runs that fits, or
         a change of the scenario.
     """
     together = sorted(needs, key=lambda need: need.bytes, reverse=True)[:at_once]

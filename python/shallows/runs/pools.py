@@ -84,7 +84,7 @@ def traced_pools(run: Recorded) -> "pl.DataFrame":
 
 
 def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
-    """Raise an error if a quantity describes a shared pool whose changes by other ports were not traced."""
+    """Raise an error if a quantity depends on a shared pool, and the trace lacks changes by other ports."""
     own = pool_of(run)
     alone = list(own.values()).count(own.get(name, "")) == 1
     if quantity in SHARED and not alone and not _at_intervals(run):

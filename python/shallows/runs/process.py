@@ -83,7 +83,7 @@ def _describe(number: int) -> Process:
 
 
 def _space() -> str:
-    """Return the name of the namespace of process numbers: it identifies the boot and the PID namespace."""
+    """Return a hash that identifies the boot and the PID namespace to which a process number belongs."""
     said = [socket.gethostname()]
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")

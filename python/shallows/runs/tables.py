@@ -305,7 +305,10 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if only one kind has any, and it is not `nic`."""
+    """Tabulate losses and marks by kind of port.
+
+    Returns None if at most one kind has losses or marks, unless this kind is `nic`.
+    """
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:

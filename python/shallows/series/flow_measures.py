@@ -39,7 +39,7 @@ CONVERGED = 0.9
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Return the goodput that a host receives, or that of a class or group, over the run, in Gbit/s."""
+    """Return the goodput of a class or group, or of data to a host, over the run, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -61,7 +61,10 @@ def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
 
 
 def convergence_ms(run: Run, _: None, where: Flows) -> float:
-    """Return the time from the first flow of a class or group until it has converged (`CONVERGED`), in ms."""
+    """Return the time in ms from the first flow of a class or group until its goodput has converged.
+
+    It has converged when it reaches `CONVERGED` times the mean goodput in the second half of the run.
+    """
     import numpy as np
     import polars as pl
 
@@ -111,7 +114,7 @@ def jain_over(run: Run, slices: Window, span: Span) -> float:
 
 
 def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
-    """Return the time from a flow's arrival until it has caught up (`CAUGHT_UP`), in ms."""
+    """Return the ms from a flow's arrival until its goodput is `CAUGHT_UP` times the mean of traced flows."""
     import numpy as np
     import polars as pl
 
@@ -411,7 +414,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows whose size is known, their sizes, and a mask of the size bin's flows that count."""
+    """Return flows of known size, their sizes, and a mask of the counted and completed flows in a bin."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)

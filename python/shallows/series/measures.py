@@ -337,7 +337,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and the number of ports that fill it at their marking thresholds."""
+    """Return the pool's bytes per port, and how many ports fill the pool with a backlog of K each."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

@@ -97,7 +97,7 @@ class Metric:
             raise unknown.of(self.name) from None
 
     def at(self, where: str) -> "Metric":
-        """Return the same metric for the flows that `where` selects; for all flows if it is empty."""
+        """Return this metric for the flows that `where` selects; for all flows if `where` is empty."""
         return Metric(f"{self.head}@{where}" if where else self.head)
 
     def summarised(self, statistic: str) -> "Metric":
@@ -256,7 +256,7 @@ class Flows:
 
     @property
     def values(self) -> list[int] | list[str]:
-        """Selected values of the column."""
+        """Selected workloads, classes or groups: the values to find in column `key`."""
         return [self.group] if self.group else [each for place in self.places for each in place]
 
     @property

@@ -31,7 +31,7 @@ class Paused:
 
 @dataclass(frozen=True)
 class PauseTree:
-    """Ports that were paused for one class, from their causes on."""
+    """Ports that were paused for one class, and the congested ports that caused the pauses."""
 
     lossless: int
     congested: Mapping[str, list[str]]
@@ -46,7 +46,7 @@ class PauseTree:
         return [each for each in self.paused if each.cause == cause]
 
     def roots(self) -> dict[str, list[Paused]]:
-        """Return the ports that each congested switch or host paused by itself, by its name."""
+        """Return a dict from the name of each congested node to the ports that its own congestion paused."""
         found: dict[str, list[Paused]] = {switch: [] for switch in self.congested}
         for each in self.paused:
             if each.cause is None:
@@ -113,7 +113,7 @@ def _cause(sender: Sender, ports: Mapping[Sender, Pauses], lag_us: float) -> Sen
 
 
 def _without_cycles(paused: list[Paused]) -> list[Paused]:
-    """Return the ports in which a port that is its own cause, over other ports, has none."""
+    """Return the ports without cycles: a port that indirectly caused its own pauses loses its cause."""
     causes = {each.sender: each.cause for each in paused}
     for sender in causes:
         seen = {sender}
@@ -127,9 +127,10 @@ def _without_cycles(paused: list[Paused]) -> list[Paused]:
 
 
 def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses]) -> list[str]:
-    """Return the ports of a switch that held at least the backlog at which a group pauses its sender.
+    """Return the ports of a switch whose backlog reached the level at which a group pauses its sender.
 
-    Ports that were paused themselves do not count. If no port held as much, the one with most is returned.
+    Ports that were paused themselves do not count. If no port reached it, the one with the largest backlog
+    is returned.
     For a host, returns the port to the host.
     """
     import polars as pl

@@ -67,7 +67,7 @@ def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
 
 
 def different(one: Path, other: Path) -> str | None:
-    """Return the first file of results in which two finished runs differ; None if they are the same."""
+    """Return the first file of results in which two finished runs differ; None if no file differs."""
     for name in sorted((files_of(one) | files_of(other)) - NO_RESULTS):
         if not ((one / name).is_file() and (other / name).is_file()):
             return name

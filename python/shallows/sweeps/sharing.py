@@ -114,7 +114,7 @@ class Share:
                 yield index, lease
 
     def end(self, index: int, ended: Ended) -> None:
-        """Release the lease of a point that ran here, and record its outcome."""
+        """Release the lease of a point that this process ran, and record the point's outcome."""
         self.leases.pop(index).release()
         if ended.is_full:
             self._stop(str(ended.error))

@@ -305,7 +305,10 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return a code point's bits, the dict of paused points of its kind, and that of the other kind."""
+        """Return a code point's bits, and two dicts of paused code points: of the same kind, of the other.
+
+        The kinds are DSCP and IEEE 802.1. Bits are None if the text is no valid code point.
+        """
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused

@@ -259,7 +259,7 @@ class _Reader:
         self.hostname: str | None = None
 
     def take(self, statement: Statement, *, unset: bool) -> None:
-        """Process a command: set it for each named class and port, or unset it."""
+        """Process a command: set its value for each listed class and port, or remove the values."""
         words = statement.words
         if words[:2] == ("system", "hostname") and len(words) == 3:
             self.hostname = words[2]
@@ -382,7 +382,10 @@ class _Reader:
 
 
 def _listed(words: Path, place: int) -> list[str]:
-    """Return the ports or classes that a word lists, or the word itself; an empty list for too many ports."""
+    """Return the ports or classes that a word lists; a word that is no list is returned as the only item.
+
+    A list of too many ports gives an empty list.
+    """
     before = words[place - 1] if place else ""
     if before == "interface" and place == 1:
         return ports(words[place], MOST_PLACES) or []

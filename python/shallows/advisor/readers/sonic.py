@@ -297,7 +297,7 @@ class _Reader:
         )
 
     def _say_no_size(self, row: Entry) -> None:
-        """Report a pool without a size: as a default if the switch computes it, otherwise as a note."""
+        """Report a pool without a size: as a default if the switch computes sizes, otherwise as a note."""
         meta = self.tables.row("DEVICE_METADATA", "localhost")
         if meta and meta.text("buffer_model") == "dynamic":
             self.defaults.append(Default(f"size of pool {row.key}", "the switch computes it", "buffermgrdyn"))

@@ -99,7 +99,7 @@ class Entry:
         return value.strip()
 
     def number(self, name: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
-        """Return a field as an integer; an invalid one returns None and counts as unread."""
+        """Return a field as an integer; None if it is missing or invalid (then it counts as unread)."""
         text = self.text(name)
         if text is None:
             return None

@@ -1,7 +1,7 @@
 """Linux: output of `tc -s qdisc show`, `ip route show` and `sysctl`, or the corresponding commands.
 
 Syntax and defaults as in iproute2's manual pages; sizes and times in the units of tc(8), where k is 1024. The
-bands of `ets` and `prio` are queues, numbered from 0; `red` below a band is its marking.
+bands of `ets` and `prio` are queues, numbered from 0; a `red` qdisc below a band defines the band's marking.
 """
 
 import re

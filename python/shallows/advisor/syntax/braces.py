@@ -140,7 +140,7 @@ class _Sections:
         self.started = 0
 
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
-        """Start the output of a command; unfinished earlier output becomes unread statements."""
+        """Start to read the output of a command; unfinished earlier output becomes unread statements."""
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))
         if self.above:

@@ -24,7 +24,7 @@ Key = tuple[str, ...]
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write the entries that differ."""
+    """Write the AVD entries in which two configurations differ."""
     told = eos.tell(after)
     new, old = _entries(told.lines), _entries(eos.tell(before).lines) if before else {}
     return Text(

@@ -35,7 +35,7 @@ LOSSES = {colour: loss for loss, colour in COLOURS.items()}
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write the change as commands for `configure`, before `commit`."""
+    """Write the change as commands to enter between `configure` and `commit`."""
     return difference(tell, flat("#"), before, after, reasons)
 
 

@@ -33,7 +33,7 @@ PERCENT = range(1, 101)
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write the change as commands before `nv config apply`."""
+    """Write the change as commands to enter before `nv config apply`."""
     return difference(tell, flat("#"), before, after, reasons)
 
 
@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """Return the congestion-control profile in the names of all markings; `fallback` if they differ."""
+    """Return the congestion-control profile that all markings name before a `/`; otherwise `fallback`."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues
