@@ -26,6 +26,10 @@ pub struct PauseCounts {
     pub dropped: u64,
     /// Packets that arrived by this port and were dropped because their TTL was over.
     pub expired: u64,
+    /// Number of times that the PFC watchdog of this port let the class ignore pauses.
+    pub storms: u64,
+    /// Packets that the PFC watchdog of this port dropped.
+    pub dropped_by_watchdog: u64,
     /// Headroom of the priority group.
     pub headroom: Bytes,
     /// Largest part of the headroom that was in use.

@@ -9,7 +9,7 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::largest_response;
 use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::{FRAME_SIZE, pause_time};
+use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
 use crate::headroom::{by_sonic, jitter};
@@ -17,10 +17,10 @@ use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, RoutingLoop};
+use crate::spec::{self, Action, CyclicRoutes, RoutingLoop};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, which a header can count.
+/// Largest TTL, in links. The header of a simulated packet has four bits for it.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
@@ -67,18 +67,12 @@ pub(crate) fn build(
         let jitter = jitter(spec, network, link, packet);
         let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
         if link.kind == PortKind::Nic {
-            let (nic, key) = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
-            if let Some(receive) = &nic.receive {
-                // The host's packets delay its PFC frames.
-                let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
-                let headroom =
-                    Headroom::of(wanted, link, jitter, (network, packet, Cell::default())).needed_bytes;
-                let key = format!("{key}.receive");
-                port.receive = Some(nic_pauses::receive(receive, (Bytes(headroom), packet), &key, checker)?);
-            }
-            if let Some(storm) = &nic.pfc_storm {
-                port.storm = Some(nic_pauses::storm(storm, &classes, &format!("{key}.pfc_storm"), checker)?);
-            }
+            // The host's packets delay its PFC frames.
+            let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
+            let headroom = Headroom::of(wanted, link, jitter, (network, packet, Cell::default()));
+            let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
+            let needed = (Bytes(headroom.needed_bytes), packet);
+            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes, checker)?;
         }
         ports.push(port);
     }
@@ -86,6 +80,7 @@ pub(crate) fn build(
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
+    let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
     (checker.problems.len() == before).then_some(())?;
     // The lossy group has no limit of its own, so that the egress queue decides.
     for port in &mut ports {
@@ -99,9 +94,28 @@ pub(crate) fn build(
         ports,
         quanta: wanted.quanta,
         pooled: wanted.headroom_pool.is_some(),
+        watchdog,
         cyclic,
         ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
     })
+}
+
+/// Returns the configuration of the watchdog.
+fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
+    let poll = wanted.poll.0;
+    checker.require(poll > Duration::ZERO, "switch.lossless.watchdog.poll", || {
+        format!("must be a time above zero, got {poll}")
+    });
+    for (name, time) in [("detection", wanted.detection.0), ("restoration", wanted.restoration.0)] {
+        checker.require(time >= poll, &format!("switch.lossless.watchdog.{name}"), || {
+            format!("must be at least the time between two polls, {poll}, got {time}")
+        });
+    }
+    let action = match wanted.action {
+        Action::Drop => WatchdogAction::Drop,
+        Action::Forward => WatchdogAction::Forward,
+    };
+    WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
@@ -132,12 +146,17 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
         return GroupLimit::Static(limit.0);
     }
     let alpha = wanted.alpha.unwrap_or(1.0);
-    let power = |n: &i8| if *n < 0 { 1.0 / f64::from(1_u32 << -n) } else { f64::from(1_u32 << n) };
-    let exponent = (-7..=3).find(|n| power(n) == alpha);
+    let exponent = (-7..=3).find(|&exponent| power_of_two(exponent) == alpha);
     checker.require(exponent.is_some(), "switch.lossless.alpha", || {
         format!("must be a power of two from 1/128 to 8, got {alpha}")
     });
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
+}
+
+/// Returns 2 to this power, which is from -31 to 31.
+pub(crate) fn power_of_two(exponent: i8) -> f64 {
+    let power = f64::from(1_u32 << exponent.unsigned_abs());
+    if exponent < 0 { 1.0 / power } else { power }
 }
 
 /// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.

@@ -21,9 +21,30 @@ pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
+/// Returns the receive buffer and the storm of a NIC, which is given with its key; `None` if one of them is invalid. After a pause, up to
+/// `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in `checker`.
+pub(crate) fn build(
+    (nic, key): (&spec::Nic, String),
+    (headroom, packet): (Bytes, Bytes),
+    lossless: &[u8],
+    checker: &mut Checker<'_>,
+) -> Option<(Option<ReceiveConfig>, Option<Storm>)> {
+    let mut pauses = (None, None);
+    if let Some(wanted) = &nic.receive {
+        checker.require(nic.shaper.is_none(), &format!("{key}.shaper"), || {
+            "must be left out, because a shaper delays the PFC frames of a receive buffer".to_owned()
+        });
+        pauses.0 = Some(receive(wanted, (headroom, packet), &format!("{key}.receive"), checker)?);
+    }
+    if let Some(wanted) = &nic.pfc_storm {
+        pauses.1 = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
+    }
+    Some(pauses)
+}
+
 /// Returns the thresholds of a receive buffer whose key is `key`. After a pause, up to `headroom` bytes can arrive in packets of up to
 /// `packet` bytes. Problems are recorded in `checker`.
-pub(crate) fn receive(
+fn receive(
     wanted: &spec::Receive,
     (headroom, packet): (Bytes, Bytes),
     key: &str,
@@ -55,12 +76,7 @@ pub(crate) fn receive(
 }
 
 /// Returns the storm whose key is `key`. Problems are recorded in `checker`.
-pub(crate) fn storm(
-    wanted: &spec::PfcStorm,
-    lossless: &[u8],
-    key: &str,
-    checker: &mut Checker<'_>,
-) -> Option<Storm> {
+fn storm(wanted: &spec::PfcStorm, lossless: &[u8], key: &str, checker: &mut Checker<'_>) -> Option<Storm> {
     let classes = wanted.classes.clone().unwrap_or_else(|| lossless.to_vec());
     let are_lossless = !classes.is_empty() && classes.iter().all(|class| lossless.contains(class));
     let known = checker.require(are_lossless, &format!("{key}.classes"), || {

@@ -1,8 +1,8 @@
 //! Lossless classes: pauses instead of drops.
 
 use serde_json::Value;
-use shallows_core::{Bytes, Duration};
-use shallows_measure::PauseCounts;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{PauseCounts, PauseInterval};
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Report, Simulation, nowhere};
 
@@ -107,6 +107,8 @@ fn a_pause_by_hand() {
     // takes 6.72 ns and 500 ns, and has effect after 394 quanta, 2,017.28 ns: at 17,207.36 ns.
     let nic = at(&report, &experiment, "host0->switch0");
     assert_eq!((nic.received, nic.paused), (1, Duration(100_000_000 - 17_207_360)));
+    let pause = PauseInterval { since: Instant(17_207_360), link: nic.link, class: nic.class, until: None };
+    assert_eq!(report.pause_intervals(), [pause]);
     // Until then, 59 packets have started. One has left, 32 are below the limit, and 26 are in headroom.
     assert_eq!(report.port("host0->switch0").expect("a port").sent, 59);
     let port = at(&report, &experiment, "switch0->host0");
@@ -279,10 +281,10 @@ fn random_flows_lose_nothing_in_any_topology() {
 fn any_number_of_threads_gives_the_same_bytes() {
     for topology in [LEAF_SPINE, FAT_TREE] {
         let experiment = parse(&random(topology), &[]);
-        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>) {
+        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>, Vec<PauseInterval>) {
             simulation.advance(u64::MAX);
             let report = simulation.finish();
-            (report.summary(), report.pauses().to_vec())
+            (report.summary(), report.pauses().to_vec(), report.pause_intervals().to_vec())
         };
         let alone = results(Simulation::new(experiment.clone()));
         for threads in 1..=3 {
@@ -419,7 +421,7 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
     let summary = report.summary();
     let class = &summary["lossless"]["class0"];
     assert_eq!(
-        (&class["expired"], &class["dropped"], &summary["packets"]["dropped"]),
+        (&class["ttl_expired"], &class["dropped"], &summary["packets"]["dropped"]),
         (&10.into(), &0.into(), &10.into())
     );
     // No problem but that nothing arrives.
@@ -632,5 +634,97 @@ fn impossible_hosts_are_refused_with_the_numbers() {
         let lossy = chain(2, "1us", nic).replace("lossless = { classes = [0], limit = '90KB' }", "");
         let text = refusal(&lossy, &[]);
         assert!(text.contains("only lossless classes have pauses"), "{text}");
+    }
+}
+
+/// The storm of `chain` from 1 ms to 3 ms, and a watchdog with this `action`.
+fn watched(action: &str) -> String {
+    chain(3, "4ms", "pfc_storm = { start = '1ms', stop = '3ms' }").replace(
+        "limit = '90KB' }",
+        &format!(
+            "limit = '90KB', watchdog = {{ detection = '400us', restoration = '400us', poll = '200us', action = '{action}' }} }}"
+        ),
+    )
+}
+
+#[test]
+fn a_watchdog_ends_a_storm_by_hand() {
+    // The pause has effect at 1,002.524 us, and is repeated every 167.767 us until 2,845.4 us. Polls at 1,200 us (paused, but not at the last
+    // poll), 1,400 us and 1,600 us: 400 us of storm. The polls at 3,200 us and 3,400 us find no new pause, so the queue obeys again.
+    for action in ["drop", "forward"] {
+        let text = watched(action);
+        let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+        let port = at(&report, &experiment, "s2->b");
+        assert_eq!((port.received, port.storms), (1, 1), "{action}");
+        assert_eq!(port.paused, Duration(1_600_000_000 - 1_002_524_000), "{action}");
+        // The pauses that spread from s2 last as long, so the other switches find storms at the same poll.
+        let storms = ["s1->s2", "s0->s1", "a->s0"].map(|name| at(&report, &experiment, name).storms);
+        assert_eq!(storms, [1, 1, 0], "a host has no watchdog");
+        let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();
+        assert_eq!(codes, [""; 0], "drops by a watchdog keep a run valid");
+        let warning = "PFC watchdogs found storms (3) and dropped packets (";
+        assert!(report.warnings().iter().any(|text| text.starts_with(warning)), "{:?}", report.warnings());
+    }
+}
+
+#[test]
+fn a_watchdog_drops_or_forwards_the_packets_of_a_storm() {
+    let (text, forward) = (watched("drop"), watched("forward"));
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    // Between 1,600 us and 3,400 us, a packet of 120 ns is dropped at every moment: at s0 until 2,000 us, when no pause has come from s1 for
+    // two polls, and then at s2. The queues of s1 and s2, 60 packets each, are dropped in addition.
+    let by = ["s0->s1", "s1->s2", "s2->b"].map(|name| at(&report, &experiment, name).dropped_by_watchdog);
+    let dropped: u64 = by.iter().sum();
+    assert!((14_850..15_250).contains(&dropped) && (3_300..3_500).contains(&by[0]), "{by:?}");
+    let summary = report.summary();
+    assert_eq!(summary["packets"]["dropped"], dropped);
+    assert_eq!(summary["lossless"]["class0"]["dropped_by_watchdog"], dropped);
+    let report = run(&forward, &[]);
+    assert_eq!(report.summary()["packets"]["dropped"], 0);
+    // The pause ends 597.476 us after its start; without it, the host would get a packet every 120 ns.
+    let sent = report.port("s2->b").expect("a port").sent;
+    let expected = (4_000_000 - 597_476 - 1_600) / 120;
+    assert!(sent.abs_diff(expected) < 10, "{sent}, expected {expected}");
+}
+
+#[test]
+fn a_watchdog_gives_the_same_bytes_on_any_number_of_threads() {
+    let experiment = parse(&watched("drop"), &[]);
+    let results = |mut simulation: Simulation| {
+        simulation.advance(u64::MAX);
+        let report = simulation.finish();
+        (report.summary(), report.pauses().to_vec())
+    };
+    let alone = results(Simulation::new(experiment.clone()));
+    for threads in 1..=3 {
+        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
+        let simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
+        assert!(results(simulation) == alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_watchdog_has_the_defaults_of_sonic_and_ends_a_deadlock() {
+    let text = looped(3, 12, "11Gbps").replace("ttl = 12", "ttl = 12, watchdog = {}");
+    let experiment = parse(&text, &[]);
+    let watchdog = experiment.network.lossless.as_ref().and_then(|lossless| lossless.watchdog).expect("one");
+    let fifth = Duration::from_millis(200);
+    assert_eq!((watchdog.detection, watchdog.restoration, watchdog.poll), (fifth, fifth, fifth));
+    // With short times, the watchdog breaks the loop again and again, and the run goes on.
+    let quick = "watchdog = { detection = '2ms', restoration = '2ms', poll = '1ms' }";
+    let text = text.replace("watchdog = {}", quick);
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    assert_eq!(deadlocks(&report), [""; 0]);
+    let storms: u64 =
+        ["s0->s1", "s1->s2", "s2->s0"].iter().map(|name| at(&report, &experiment, name).storms).sum();
+    assert!(storms > 0 && report.port("s0->s1").expect("a port").sent > 100_000 / 8, "{storms}");
+    for (key, value, words) in [
+        ("poll", "0s", "must be a time above zero, got 0ps"),
+        ("detection", "100ms", "must be at least the time between two polls, 200ms, got 100ms"),
+        ("restoration", "100ms", "must be at least the time between two polls, 200ms, got 100ms"),
+    ] {
+        let text = refusal(INCAST, &[(&format!("switch.lossless.watchdog.{key}"), value)]);
+        assert!(text.contains(words), "{text}");
     }
 }

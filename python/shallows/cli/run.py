@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from shallows import reports
-from shallows.cli.codes import EMPTY, OK
+from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_table, print_warnings
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
         remedy = f"{error.remedy}, and give the same command again: the results are kept"
         raise type(error)(error.message, remedy) from None
     screen.print(f"report: {page}", soft_wrap=True)
+    if finished.deadlocked:
+        return FAILED
     return EMPTY if finished.measured_nothing else OK
 
 
@@ -79,8 +81,12 @@ def _simulate(
     screen.print(
         Text.assemble((experiment.name, "bold"), f"  seed {experiment.seed}  {experiment.hash[:12]}")
     )
-    print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
-    if table := tables.headrooms(json.loads(experiment.headrooms())):
+    before = [
+        tables.marking_curves(json.loads(experiment.marking_curves())),
+        tables.pause_thresholds(json.loads(experiment.pause_thresholds())),
+        tables.headrooms(json.loads(experiment.headrooms())),
+    ]
+    for table in filter(None, before):
         print_table(table, screen)
     for note in experiment.notes():
         screen.print(note, soft_wrap=True, highlight=False)

@@ -166,6 +166,11 @@ class Run:
         """Whether the run measured nothing of what its scenario requests."""
         return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
+    @property
+    def deadlocked(self) -> bool:
+        """Whether a deadlock of pauses ended the run early."""
+        return any(problem["code"] == "deadlock" for problem in self.problems)
+
     @cached_property
     def environment(self) -> dict[str, Any]:
         """Origin of the results (`env.json`): version, commit, seed, overrides."""
@@ -213,6 +218,11 @@ class Run:
     def pauses(self) -> "pl.DataFrame | None":
         """One row for each port and lossless class, with its pauses; None without lossless classes."""
         return self._optional_table("pauses")
+
+    @cached_property
+    def pause_times(self) -> "pl.DataFrame | None":
+        """One row for each pause of a port, with its start and end; None without lossless classes."""
+        return self._optional_table("pause_times")
 
     @cached_property
     def traces(self) -> "pl.DataFrame | None":

@@ -7,6 +7,7 @@ use super::record::Report;
 use super::statistics::{self, ratio};
 use crate::echo::Echo;
 use crate::flow::FlowRecord;
+use crate::pause_counts::PauseCounts;
 use crate::tally::Lost;
 
 impl Report {
@@ -96,7 +97,9 @@ impl Report {
                     "frames": rows().map(|row| row.frames).sum::<u64>(),
                     "paused_us": rows().map(|row| row.paused.as_micros_f64()).sum::<f64>(),
                     "dropped": rows().map(|row| row.dropped).sum::<u64>(),
-                    "expired": rows().map(|row| row.expired).sum::<u64>(),
+                    "ttl_expired": rows().map(|row| row.expired).sum::<u64>(),
+                    "storms": rows().map(|row| row.storms).sum::<u64>(),
+                    "dropped_by_watchdog": rows().map(|row| row.dropped_by_watchdog).sum::<u64>(),
                     "max_headroom_bytes": rows().map(|row| row.max_headroom.0).max(),
                 }),
             );
@@ -120,6 +123,11 @@ impl Report {
         }
         for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
             warnings.push(format!("no \"{name}\" marker had an effect on any packet"));
+        }
+        let sum = |count: fn(&PauseCounts) -> u64| self.pauses.iter().map(count).sum::<u64>();
+        let (storms, dropped) = (sum(|row| row.storms), sum(|row| row.dropped_by_watchdog));
+        if storms > 0 {
+            warnings.push(format!("PFC watchdogs found storms ({storms}) and dropped packets ({dropped})"));
         }
         warnings.extend(self.losses_of_nics());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();

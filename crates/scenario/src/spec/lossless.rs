@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shallows_core::Bytes;
+use shallows_core::{Bytes, Duration};
 use shallows_switch::ingress::Compares;
 
 use crate::quantity::{Automatic, HeadroomSize, Size, Time};
@@ -54,6 +54,9 @@ pub(crate) struct Lossless {
     /// Pause time in a PFC frame, in quanta of 512 bit times, at least 2. A pause is repeated after half of its time. Default 65535.
     #[serde(default = "longest")]
     pub(crate) quanta: u16,
+    /// PFC watchdog of the ports of switches, which ends the effect of a pause that does not end. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) watchdog: Option<Watchdog>,
     /// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
     #[serde(default)]
     pub(crate) cyclic_routes: CyclicRoutes,
@@ -64,6 +67,36 @@ pub(crate) struct Lossless {
     /// `routing_loops`. Default with `routing_loops`: 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u8>,
+}
+
+/// PFC watchdog: a queue that stays paused for the detection time ignores pauses until no PFC frame has come for the restoration time. The
+/// defaults are those of SONiC for switches with up to 32 ports (`pfcwd start_default`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Watchdog {
+    /// Time for which a queue must stay paused, with new PFC frames between two polls. Default `"200ms"`.
+    #[serde(default = "fifth")]
+    pub(crate) detection: Time,
+    /// Time without PFC frames after which the queue obeys pauses again. Default `"200ms"`.
+    #[serde(default = "fifth")]
+    pub(crate) restoration: Time,
+    /// Time between two polls, at most `detection` and `restoration`. Default `"200ms"`.
+    #[serde(default = "fifth")]
+    pub(crate) poll: Time,
+    /// Action on the packets of the queue meanwhile. Default `"drop"`.
+    #[serde(default)]
+    pub(crate) action: Action,
+}
+
+/// Action of a PFC watchdog on the packets of a queue that ignores pauses. Default `"drop"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// Waiting and arriving packets are dropped.
+    #[default]
+    Drop,
+    /// Packets are sent.
+    Forward,
 }
 
 /// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
@@ -126,6 +159,10 @@ fn half() -> u8 {
 
 fn nothing() -> Size {
     Size(Bytes(0))
+}
+
+fn fifth() -> Time {
+    Time(Duration::from_millis(200))
 }
 
 fn longest() -> u16 {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use shallows_core::{Duration, Instant};
 use shallows_switch::headroom::sonic_spectrum;
 use shallows_switch::ingress::{self, GroupConfig};
-use shallows_switch::pfc::ReceiveConfig;
+use shallows_switch::pfc::{ReceiveConfig, WatchdogConfig};
 
 /// Lossless classes of a network, with the priority groups of its switches.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Lossless {
     pub quanta: u16,
     /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
+    /// PFC watchdog of the ports of switches.
+    pub watchdog: Option<WatchdogConfig>,
     /// Whether routes allow a cycle of pauses, so that a deadlock is possible.
     pub cyclic: bool,
     /// Number of links after which a packet is dropped; `None` if packets have no TTL.

@@ -18,7 +18,7 @@ use crate::network::{Driver, LinkAt, Network};
 impl<T: Copy + Default> Network<T> {
     /// Applies the changes of time zero, and schedules all later changes with the driver. Called once, before the first packet.
     pub fn start(&mut self, driver: &mut impl Driver<T>) {
-        self.start_storms(driver);
+        self.start_pauses(driver);
         for number in 0..self.epochs.len() {
             match self.epochs[number].at {
                 Instant::ZERO => self.change(number as u32, driver),

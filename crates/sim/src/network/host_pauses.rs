@@ -7,13 +7,13 @@ use crate::network::pauses::PausePort;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Schedules the start of each PFC storm. Called once, before the first packet.
-    pub(super) fn start_storms(&mut self, driver: &mut impl Driver<T>) {
+    /// Schedules the start of each PFC storm, and the first poll of each watchdog. Called once, before the first packet.
+    pub(super) fn start_pauses(&mut self, driver: &mut impl Driver<T>) {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
         for (place, (port, link)) in lossless.ports.iter_mut().zip(&self.links).enumerate() {
-            if let Some(storm) = &port.storm {
-                port.event = storm.start;
-                driver.pause_at(storm.start, LinkAt { place: place as u32, rank: link.rank });
+            port.event = port.storm.as_ref().map_or(Instant::MAX, |storm| storm.start).min(port.poll_at);
+            if port.event < Instant::MAX {
+                driver.pause_at(port.event, LinkAt { place: place as u32, rank: link.rank });
             }
         }
     }

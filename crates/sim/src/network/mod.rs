@@ -23,6 +23,7 @@ mod sorter;
 pub(crate) mod testing;
 mod visit;
 mod waiting;
+mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -296,6 +297,9 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         if watched {
+            if self.lossless.is_some() && self.drop_stormed(place, &header, payload, driver) {
+                return self.observe(now, place, None, driver);
+            }
             // Observers come first: the packet may leave this partition.
             self.observe(now, place, Some((header, payload)), driver);
         }

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use shallows_core::{Duration, Instant};
+use shallows_measure::PauseInterval;
 use shallows_scenario::Storm;
 use shallows_switch::ingress::{GroupId, IngressBook};
-use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer};
+use shallows_switch::pfc::{
+    Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer, Watchdog, WatchdogConfig,
+};
 
 /// State of the lossless classes of a network or of one partition of it.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Lossless<T> {
     pub(super) ports: Vec<PausePort>,
     /// Receive buffers of hosts that read at a limited rate, by port.
     pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
+    /// Configuration of the watchdogs of switches.
+    pub(super) watchdog: Option<WatchdogConfig>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
     /// Waiting packets of each node by place; empty unless `cyclic`.
@@ -29,6 +34,8 @@ pub(super) struct Lossless<T> {
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
+    /// Pauses that have ended.
+    pub(super) intervals: Vec<PauseInterval>,
     /// Scratch space, kept to avoid allocations.
     pub(super) changes: Vec<Change>,
 }
@@ -42,6 +49,9 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
+    /// Watchdog of each priority, and the time of their next poll; `Instant::MAX` without watchdogs.
+    pub(super) watchdogs: [Watchdog; PRIORITIES],
+    pub(super) poll_at: Instant,
     /// Whether a host has this port.
     pub(super) is_host: bool,
     /// PFC storm of the host that has this port.
@@ -99,6 +109,13 @@ pub(super) struct PriorityCounts {
     pub(super) frames: u64,
     pub(super) received: u64,
     pub(super) paused: Duration,
+    /// Number of frames with a pause that have come from the other end, and number of times that its pauses have ended.
+    pub(super) pause_frames: u64,
+    pub(super) ends: u64,
+    /// Number of times that the watchdog let the priority ignore pauses.
+    pub(super) storms: u64,
+    /// Number of packets that the watchdog dropped.
+    pub(super) dropped: u64,
     /// Number of times that a host has paused its switch, and number of times that it has resumed it.
     pub(super) sent: u64,
     pub(super) resumed: u64,

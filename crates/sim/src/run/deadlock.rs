@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shallows_core::{Duration, Instant};
 use shallows_measure::Deadlock;
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, Lossless};
 
 use crate::network::deadlock::{Pauses, Sender};
 use crate::run::end::Ending;
@@ -38,7 +38,9 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let ending = Ending::new(experiment);
-        let is_possible = experiment.network.lossless.as_ref().is_some_and(|lossless| lossless.cyclic);
+        // A watchdog ends a deadlock.
+        let lasts = |lossless: &Lossless| lossless.cyclic && lossless.watchdog.is_none();
+        let is_possible = experiment.network.lossless.as_ref().is_some_and(lasts);
         let due = if is_possible { ending.step_end(Instant::ZERO + PERIOD) } else { Instant::MAX };
         Self { ending, due, left: BTreeMap::new(), found: None }
     }

@@ -8,8 +8,10 @@ mod frame;
 mod pause_timers;
 mod pauser;
 mod receive_buffer;
+mod watchdog;
 
 pub use self::frame::{FRAME_SIZE, Frame, PRIORITIES, pause_time};
 pub use self::pause_timers::{Change, PauseTimers};
 pub use self::pauser::{Config as PauserConfig, Pauser};
 pub use self::receive_buffer::{ReceiveBuffer, ReceiveConfig};
+pub use self::watchdog::{Poll, Verdict, Watchdog, WatchdogAction, WatchdogConfig};

@@ -1,0 +1,94 @@
+//! Pauses of a port, and the PFC watchdog that ends their effect. Only networks with lossless classes run this code.
+
+use shallows_core::Instant;
+use shallows_core::packet::Header;
+use shallows_measure::{Lost, PauseInterval};
+use shallows_switch::pfc::{PRIORITIES, Poll, Verdict, WatchdogAction, WatchdogConfig};
+
+use crate::network::link::Link;
+use crate::network::pauses::PausePort;
+use crate::network::{Driver, Network};
+
+impl<T: Copy + Default> Network<T> {
+    /// Drops a packet that would join or leave a queue whose watchdog drops its packets. Returns whether it did.
+    #[inline]
+    pub(super) fn drop_stormed(
+        &mut self,
+        place: u32,
+        header: &Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> bool {
+        let Some(lossless) = self.lossless.as_deref_mut() else { return false };
+        let drops = |config: &WatchdogConfig| config.action == WatchdogAction::Drop;
+        if !lossless.watchdog.as_ref().is_some_and(drops) {
+            return false;
+        }
+        let (port, class) = (&mut lossless.ports[place as usize], usize::from(header.class()));
+        if !port.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed()) {
+            return false;
+        }
+        port.counts[class].dropped += 1;
+        self.tally.packets_dropped += 1;
+        let lost = Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+        *self.lost.entry(self.links[place as usize].number).or_default() += lost;
+        true
+    }
+}
+
+impl PausePort {
+    /// Pauses the queue of a priority, if the priority is lossless.
+    pub(super) fn stop<T: Copy + Default>(&mut self, now: Instant, priority: u8, link: &mut Link<T>) {
+        // A switch never pauses a class that is not lossless.
+        let Some(queue) = self.queues[usize::from(priority)] else { return };
+        let counts = &mut self.counts[usize::from(priority)];
+        counts.received += 1;
+        counts.since = Some(now);
+        link.port.pause(queue.into());
+    }
+
+    /// Resumes the queue of a priority, unless another priority pauses it too, and adds the pause to `intervals`.
+    pub(super) fn go<T: Copy + Default>(
+        &mut self,
+        now: Instant,
+        priority: u8,
+        link: &mut Link<T>,
+        intervals: &mut Vec<PauseInterval>,
+    ) {
+        let Some(queue) = self.queues[usize::from(priority)] else { return };
+        let counts = &mut self.counts[usize::from(priority)];
+        if let Some(since) = counts.since.take() {
+            counts.paused += now - since;
+            intervals.push(PauseInterval { since, link: link.number, class: priority, until: Some(now) });
+        }
+        let shares = |other: usize| self.queues[other] == Some(queue) && self.counts[other].since.is_some();
+        if !(0..PRIORITIES).any(shares) {
+            link.port.resume(now, queue.into());
+        }
+    }
+
+    /// Polls the watchdogs of the port.
+    pub(super) fn poll<T: Copy + Default>(
+        &mut self,
+        now: Instant,
+        config: &WatchdogConfig,
+        classes: &[u8],
+        link: &mut Link<T>,
+        intervals: &mut Vec<PauseInterval>,
+    ) {
+        self.poll_at = now + config.poll;
+        for &class in classes {
+            let counts = &mut self.counts[usize::from(class)];
+            let is_paused = self.timers.is_paused(class);
+            let poll = Poll { is_paused, frames: counts.pause_frames, resumes: counts.ends };
+            match self.watchdogs[usize::from(class)].on_poll(poll, config) {
+                Some(Verdict::Storm) => {
+                    counts.storms += 1;
+                    self.go(now, class, link, intervals);
+                }
+                Some(Verdict::Restore) if is_paused => self.stop(now, class, link),
+                Some(Verdict::Restore) | None => {}
+            }
+        }
+    }
+}
