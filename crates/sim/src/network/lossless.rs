@@ -133,12 +133,11 @@ impl<T: Copy + Default> Network<T> {
         let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
         let is_lossless = usize::from(group) < lossless.classes.len();
         let group = book.group(ingress, group);
-        if book.room(group, size).is_err() {
-            // The book counts the drop.
-            let _ = book.admit(group, size);
+        let Ok(room) = book.room(group, size) else {
+            book.refuse(group);
             self.lose_at(wire, payload, driver);
             return None;
-        }
+        };
         let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
         if self.drop_stormed(port, &header, payload, driver) {
             return None;
@@ -151,11 +150,13 @@ impl<T: Copy + Default> Network<T> {
         if self.links[port as usize].port.backlog() > before {
             let lossless = self.lossless.as_deref_mut().expect("it was there");
             let book = lossless.books[node].as_mut().expect("switches have books");
-            book.admit(group, size).expect("there was room before the packet joined its queue");
+            book.store(group, room);
             if lossless.cyclic {
                 *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
             }
-            self.signal(node, driver);
+            if lossless.books[node].as_ref().is_some_and(IngressBook::has_signals) {
+                self.signal(node, driver);
+            }
         }
         None
     }
@@ -171,7 +172,9 @@ impl<T: Copy + Default> Network<T> {
         if lossless.cyclic {
             *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
         }
-        self.signal(node, driver);
+        if lossless.books[node].as_ref().is_some_and(IngressBook::has_signals) {
+            self.signal(node, driver);
+        }
     }
 
     /// Counts a packet that is refused at the far end of a link.

@@ -1,12 +1,12 @@
 //! The ingress book: the accounts of all priority groups and pools of a chip.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use shallows_core::Bytes;
 
 use super::config::{Compares, Config, GroupConfig, PoolConfig};
 use super::group::{Account, GroupCounters};
-use super::pool::{GroupId, IngressRefusal, Place, Pool, Signal};
+use super::pool::{GroupId, IngressRefusal, Place, Pool, Room, Signal};
 use crate::buffer::Cell;
 use crate::queue::Ingress;
 
@@ -39,8 +39,8 @@ impl IngressBook {
             used: 0,
             headroom: pool.headroom.map(cells),
             headroom_used: 0,
-            armed: BTreeSet::new(),
-            paused: BTreeSet::new(),
+            pauses_below: 0,
+            resumes_from: u64::MAX,
         };
         Self {
             cell: config.cell,
@@ -71,28 +71,27 @@ impl IngressBook {
         GroupId(self.ports[ingress.0 as usize] + u32::from(number))
     }
 
-    /// Returns an error with the reason if a packet of `size` may not join `group`.
-    pub fn room(&self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
-        self.place(group, size).map(|_| ())
+    /// Returns the room for a packet of `size` in `group`, or the reason for refusing it.
+    pub fn room(&self, group: GroupId, size: Bytes) -> Result<Room, IngressRefusal> {
+        let cells = self.cells(size);
+        self.place(group, cells).map(|place| Room { cells, place })
+    }
+
+    /// Stores a packet in the room that [`Self::room`] has returned for it; the book must not have changed since then.
+    pub fn store(&mut self, group: GroupId, room: Room) {
+        debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
+        self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
     pub fn admit(&mut self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
-        match self.place(group, size) {
-            Ok(place) => {
-                let cells = self.cells(size);
-                self.change(group, |account, pool| account.charge(cells, place, pool));
-                Ok(())
-            }
-            Err(refusal) => {
-                self.refuse(group);
-                Err(refusal)
-            }
-        }
+        let room = self.room(group, size).inspect_err(|_| self.refuse(group))?;
+        self.store(group, room);
+        Ok(())
     }
 
     /// Counts a packet of `group` as dropped because there is no room for it.
-    pub(super) fn refuse(&mut self, group: GroupId) {
+    pub fn refuse(&mut self, group: GroupId) {
         self.groups[group.0 as usize].counters.dropped += 1;
     }
 
@@ -105,6 +104,11 @@ impl IngressBook {
     /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
     pub fn next_signal(&mut self) -> Option<Signal> {
         self.signals.pop_front()
+    }
+
+    /// Returns whether there are signals that the driver has not carried yet.
+    pub fn has_signals(&self) -> bool {
+        !self.signals.is_empty()
     }
 
     /// Returns whether the sender of `group` must be paused.
@@ -139,15 +143,16 @@ impl IngressBook {
     }
 
     fn cells(&self, size: Bytes) -> u64 {
-        self.cell.occupied(size).0 / self.cell.size().0
+        // Most memories have no cells and need no division.
+        if self.cell.size() == Bytes(1) { size.0 } else { size.0.div_ceil(self.cell.size().0) }
     }
 
-    /// Chooses the memory for the part of a packet of `size` that does not fit in the reserved cells of `group`. Returns an error with the
-    /// reason if there is no room for this part.
-    fn place(&self, group: GroupId, size: Bytes) -> Result<Place, IngressRefusal> {
+    /// Chooses the memory for the part of a packet of this many cells that does not fit in the reserved cells of `group`. Returns an error
+    /// with the reason if there is no room for this part.
+    fn place(&self, group: GroupId, cells: u64) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];
-        let rest = self.cells(size).saturating_sub(account.reserved_size - account.reserved);
+        let rest = cells.saturating_sub(account.reserved_size - account.reserved);
         if rest == 0 || account.limit.admits(account.shared, rest, pool.free(), self.compares) {
             return Ok(Place::Shared);
         }
@@ -160,35 +165,48 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then tests the groups of that pool, and pauses or resumes them where
-    /// necessary.
+    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary.
     fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;
         let pool = &mut self.pools[number];
-        account.leave_lists(group, pool, self.compares);
         change(account, pool);
-        account.join_lists(group, pool, self.compares);
-        self.test_groups(number);
+        account.widen(pool, self.compares);
+        if pool.is_due() {
+            self.test_groups(number);
+        }
     }
 
-    /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, and resumes each paused group that has
-    /// fallen below its limit.
+    /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, beginning with the one that is farthest
+    /// above its limit. Then resumes each paused group that has fallen below its limit. Makes the bounds of the pool exact.
+    #[inline(never)]
     fn test_groups(&mut self, number: usize) {
         let Self { pools, groups, signals, compares, .. } = self;
         let pool = &mut pools[number];
         let free = pool.free();
-        while let Some(&(most, group)) = pool.armed.last()
-            && free <= most
-        {
-            groups[group.0 as usize].turn(group, pool, *compares);
-            signals.push_back(Signal::Pause(group));
+        let (mut pauses, mut resumes) = (Vec::new(), Vec::new());
+        for (place, group) in groups.iter().enumerate().filter(|(_, group)| group.pool == number) {
+            if group.is_paused {
+                resumes.extend(
+                    group.resumes_at(*compares).filter(|&least| free >= least).map(|least| (least, place)),
+                );
+            } else {
+                pauses.extend(
+                    group.pauses_at(*compares).filter(|&most| free <= most).map(|most| (most, place)),
+                );
+            }
         }
-        while let Some(&(least, group)) = pool.paused.first()
-            && free >= least
-        {
-            groups[group.0 as usize].turn(group, pool, *compares);
-            signals.push_back(Signal::Resume(group));
+        pauses.sort_unstable_by(|one, other| other.cmp(one));
+        resumes.sort_unstable();
+        for (_, place) in pauses.into_iter().chain(resumes) {
+            let group = &mut groups[place];
+            group.turn();
+            let id = GroupId(place as u32);
+            signals.push_back(if group.is_paused { Signal::Pause(id) } else { Signal::Resume(id) });
+        }
+        (pool.pauses_below, pool.resumes_from) = (0, u64::MAX);
+        for group in groups.iter().filter(|group| group.pool == number) {
+            group.widen(pool, *compares);
         }
     }
 

@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 
 use super::config::{Compares, GroupConfig, GroupLimit};
-use super::pool::{GroupId, Place, Pool};
+use super::pool::{Place, Pool};
 use crate::buffer::Cell;
 
 /// Account of a priority group, in cells.
@@ -90,8 +90,11 @@ impl Limit {
     }
 }
 
-/// Returns whether `cells` < 2ⁿ · `other`.
+/// Returns whether `cells` < 2ⁿ · `other`, for n from -32 to 32.
 fn is_below(cells: u64, exponent: i8, other: u64) -> bool {
+    if (cells | other) >> 31 == 0 {
+        return if exponent < 0 { cells << -exponent < other } else { cells < other << exponent };
+    }
     let (cells, other) = (u128::from(cells), u128::from(other));
     if exponent < 0 { cells << -exponent < other } else { cells < other << exponent }
 }
@@ -100,10 +103,10 @@ fn is_below(cells: u64, exponent: i8, other: u64) -> bool {
 fn divided(cells: u64, exponent: i8) -> (u64, u64) {
     if exponent < 0 {
         let product = cells.saturating_mul(1 << -exponent);
-        (product, product)
-    } else {
-        (cells >> exponent, cells.div_ceil(1 << exponent))
+        return (product, product);
     }
+    let below = cells >> exponent;
+    (below, below + u64::from(below << exponent < cells))
 }
 
 impl Account {
@@ -171,7 +174,7 @@ impl Account {
     /// Returns the largest number of free cells in the pool at which the group is paused; `None` if the group cannot be paused, because it
     /// is lossy, has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's
     /// limit) is paused at any number of free cells.
-    fn pauses_at(&self, compares: Compares) -> Option<u64> {
+    pub(super) fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
             return Some(u64::MAX);
         }
@@ -183,7 +186,7 @@ impl Account {
     ///
     /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). The group must also have freed its headroom,
     /// so that all of it is available after the next pause. It must not be at its limit, or it would be paused at once.
-    fn resumes_at(&self, compares: Compares) -> Option<u64> {
+    pub(super) fn resumes_at(&self, compares: Compares) -> Option<u64> {
         let thresholds = self.lossless.as_ref().filter(|_| self.headroom == 0)?;
         let below = if self.shared <= thresholds.xon {
             0
@@ -194,36 +197,23 @@ impl Account {
         Some(below.max(above))
     }
 
-    /// Adds the group to its pool's list of sending or of paused groups, unless its state cannot change.
-    pub(super) fn join_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
+    /// Widens the bounds of the pool so that they cover the group.
+    pub(super) fn widen(&self, pool: &mut Pool, compares: Compares) {
         if self.is_paused {
-            pool.paused.extend(self.resumes_at(compares).map(|least| (least, group)));
-        } else {
-            pool.armed.extend(self.pauses_at(compares).map(|most| (most, group)));
-        }
-    }
-
-    /// Removes the group from its pool's list. Call this before the group's account changes.
-    pub(super) fn leave_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
-        if self.is_paused {
-            if let Some(least) = self.resumes_at(compares) {
-                pool.paused.remove(&(least, group));
-            }
+            pool.resumes_from = pool.resumes_from.min(self.resumes_at(compares).unwrap_or(u64::MAX));
         } else if let Some(most) = self.pauses_at(compares) {
-            pool.armed.remove(&(most, group));
+            pool.pauses_below = pool.pauses_below.max(most.saturating_add(1));
         }
     }
 
     /// Changes the state of the group: pauses it if it is sending, resumes it if it is paused.
-    pub(super) fn turn(&mut self, group: GroupId, pool: &mut Pool, compares: Compares) {
-        self.leave_lists(group, pool, compares);
+    pub(super) fn turn(&mut self) {
         self.is_paused = !self.is_paused;
         if self.is_paused {
             self.counters.pauses += 1;
         } else {
             self.counters.resumes += 1;
         }
-        self.join_lists(group, pool, compares);
     }
 
     /// Checks the invariants of the account of group `number`, whose pool has `free` cells.

@@ -1,7 +1,5 @@
 //! Pools of the ingress book, and the identifiers and signals of its groups.
 
-use std::collections::BTreeSet;
-
 /// Number of a priority group in its book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
@@ -31,6 +29,13 @@ pub(super) enum Place {
     Headroom,
 }
 
+/// Room for a packet in its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub(super) cells: u64,
+    pub(super) place: Place,
+}
+
 /// State of a pool, in cells.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
@@ -39,14 +44,21 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Sending groups, each with the largest number of free cells in the pool at which the group is paused.
-    pub(super) armed: BTreeSet<(u64, GroupId)>,
-    /// Paused groups that use no headroom, each with the smallest number of free cells in the pool at which the group is resumed.
-    pub(super) paused: BTreeSet<(u64, GroupId)>,
+    /// No group is paused before the free cells fall below this number: an upper bound over the sending groups, one more than the largest
+    /// number at which one of them is paused.
+    pub(super) pauses_below: u64,
+    /// No group is resumed before the free cells reach this number: a lower bound over the paused groups.
+    pub(super) resumes_from: u64,
 }
 
 impl Pool {
     pub(super) fn free(&self) -> u64 {
         self.size - self.used
+    }
+
+    /// Returns whether the state of a group may have to change.
+    pub(super) fn is_due(&self) -> bool {
+        let free = self.free();
+        free < self.pauses_below || free >= self.resumes_from
     }
 }
