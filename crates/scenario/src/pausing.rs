@@ -26,7 +26,7 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Marking threshold of a queue below which a queue marks before any group pauses, whichever ports send to whichever.
+    /// Bound on marking thresholds: if the thresholds of all queues are lower, marks come before pauses for any traffic between the ports.
     pub mark_below_bytes: u64,
 }
 
@@ -37,10 +37,10 @@ pub struct PauseLevel {
     pub groups: usize,
     /// Memory that each group occupies when it pauses its sender.
     pub group_bytes: u64,
-    /// Backlog of the queue to which all groups send, when they pause.
+    /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause.
     pub queue_bytes: u64,
-    /// Time in microseconds until the first pause, if each port sends at its rate to one port of the same rate; `None` for one group, which
-    /// never fills.
+    /// Time in microseconds until the first pause, if each port receives at its rate for one output port of the same rate; `None` for one
+    /// group, which never fills.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -161,8 +161,8 @@ impl Switch<'_> {
         cell.whole(group.reserved) + cell.size() * cells
     }
 
-    /// Returns the largest memory of a queue with which no group pauses if all queues of the lossless classes hold at most this much. Then a
-    /// queue with a lower marking threshold marks first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
+    /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a lower
+    /// marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
     /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes) = (self.ports as f64, self.classes as f64);

@@ -33,7 +33,7 @@ class Victims:
     paused: int
     """Number of flows for which a port of the path was paused during the flow."""
     victims: list[Victim]
-    """Flows of these without a congested port on any of their paths, longest pause first."""
+    """Paused flows without a congested port on any of their paths, longest pause first."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class _Paths:
         return self.distances_to[node]
 
     def certain(self, source: int, destination: int) -> list[str]:
-        """Return the ports from the source up to the first choice between paths, and the last port."""
+        """Return the ports from the source up to the first node with several next hops, and the last port."""
         distances, at, ports = self.distances(destination), source, []
         while at != destination:
             onward = [other for other in self.neighbours[at] if distances[other] == distances[at] - 1]
@@ -98,7 +98,7 @@ class _Paths:
 
 
 def victims(run: Run, tree: PauseTree) -> Victims:
-    """Return the flows of the tree's class that were paused, and those of them without congestion."""
+    """Return the paused flows of the tree's class, and the victim flows among them."""
     import numpy as np
     import polars as pl
 
