@@ -2,8 +2,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. The port of a host sends pauses only if the host has a receive buffer or a PFC
-/// storm. The headroom of a receive buffer is the part above `xoff`, which all classes share.
+/// Counts of one lossless class at the port of one link. Hosts send pauses only if they have a receive buffer or a PFC storm. The headroom
+/// of a receive buffer is the part above `xoff`, which all classes share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.
@@ -32,7 +32,7 @@ pub struct PauseCounts {
     pub dropped_by_watchdog: u64,
     /// Headroom of the priority group.
     pub headroom: Bytes,
-    /// Largest part of the headroom that was in use.
+    /// Largest part of the headroom that was in use at once.
     pub max_headroom: Bytes,
 }
 

@@ -33,7 +33,7 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the terms for the port that `link` leaves, whose groups count the packets of the opposite link, and the headroom that they need.
+    /// Returns the headroom for the port that `link` leaves, with its terms. The groups of the port count the packets of the opposite link.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
@@ -164,7 +164,7 @@ pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
         let groups = links.flat_map(|(_, port)| &port.groups);
         let mut headroom: Vec<Bytes> =
             groups.filter_map(|group| group.lossless).map(|own| book.cell.whole(own.headroom)).collect();
-        // The groups with the largest headroom count first, so that any groups of this number have room.
+        // Counts groups with the largest headroom first, so that every choice of that many groups has room.
         headroom.sort_unstable_by(|a, b| b.cmp(a));
         let mut left = pool;
         let most = headroom.iter().take_while(|&&own| {

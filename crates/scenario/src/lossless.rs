@@ -291,8 +291,8 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
     }
 }
 
-/// Returns whether pauses can cause a deadlock: each link of a cycle stays paused because its packets wait for the next link. Rejects such
-/// a network unless it is `allowed`.
+/// Returns whether pauses can cause a deadlock, in which each link of a cycle stays paused because its packets wait for the next link.
+/// Rejects such a network unless it is `allowed`.
 fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<'_>) -> bool {
     let count = network.links.len();
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];

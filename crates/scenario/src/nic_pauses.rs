@@ -21,7 +21,7 @@ pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
-/// Returns the receive buffer and the storm of a NIC, which is given with its key; `None` if one of them is invalid. After a pause, up to
+/// Returns the receive buffer and the PFC storm of the NIC with this key; `None` if one of them is invalid. After a pause, up to
 /// `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in `checker`.
 pub(crate) fn build(
     (nic, key): (&spec::Nic, String),

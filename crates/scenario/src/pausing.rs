@@ -27,7 +27,7 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Highest safe marking threshold: a queue with a lower threshold marks before any group pauses, whichever ports send to the queue.
+    /// Bound on marking thresholds: if the thresholds of all queues are lower, marks come before pauses for any traffic between the ports.
     pub mark_below_bytes: u64,
 }
 
@@ -38,10 +38,10 @@ pub struct PauseLevel {
     pub groups: usize,
     /// Memory that each group occupies when it pauses its sender.
     pub group_bytes: u64,
-    /// Backlog that the queue to which all groups send has when the groups pause.
+    /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause.
     pub queue_bytes: u64,
-    /// Time in microseconds until the first pause, if the ports send at full rate to one port of the same rate; `None` for one group,
-    /// which never fills.
+    /// Time in microseconds until the first pause, if each port receives at its rate for one output port of the same rate; `None` for one
+    /// group, which never fills.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -162,9 +162,9 @@ impl Switch<'_> {
         cell.whole(group.reserved) + cell.size() * cells
     }
 
-    /// Returns the largest memory *m* such that no group pauses while every queue of a lossless class holds at most *m*. A queue with a
-    /// marking threshold below *m* then marks first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
-    /// queues of its class, and all queues of the switch together hold at most ports · classes · *m*.
+    /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a lower
+    /// marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
+    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes) = (self.ports as f64, self.classes as f64);
         let shared = self.shared().0 as f64;

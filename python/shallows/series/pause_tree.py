@@ -31,7 +31,7 @@ class Paused:
 
 @dataclass(frozen=True)
 class PauseTree:
-    """Ports that were paused for one class, and the congested ports that caused the pauses."""
+    """Ports that were paused for one class, with the cause of each port's pauses."""
 
     lossless: int
     congested: Mapping[str, list[str]]
@@ -113,7 +113,7 @@ def _cause(sender: Sender, ports: Mapping[Sender, Pauses], lag_us: float) -> Sen
 
 
 def _without_cycles(paused: list[Paused]) -> list[Paused]:
-    """Return the ports without cycles: a port that indirectly caused its own pauses loses its cause."""
+    """Return the ports, without the cause of a port that would be its own cause through other ports."""
     causes = {each.sender: each.cause for each in paused}
     for sender in causes:
         seen = {sender}

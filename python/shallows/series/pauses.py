@@ -29,7 +29,7 @@ class Pauses:
     ends: "np.ndarray"
 
     def until(self, times: "np.ndarray") -> "np.ndarray":
-        """Return for each of these times how long the port was paused before, in µs."""
+        """Return how long the port was paused before each of these times, in µs."""
         import numpy as np
 
         before = np.concatenate([[0.0], np.cumsum(self.ends - self.starts)])
@@ -46,7 +46,7 @@ class Pauses:
         return np.diff(self.until(edges)) / np.diff(edges)
 
     def cover(self, times: "np.ndarray") -> "np.ndarray":
-        """Return for each of these times whether the port was paused then."""
+        """Return whether the port was paused at each of these times."""
         import numpy as np
 
         begun = np.searchsorted(self.starts, times, side="right")
@@ -56,7 +56,7 @@ class Pauses:
 
 
 def pauses_of(run: Run) -> dict[Sender, Pauses]:
-    """Return the pauses of each port and class of a run that was ever paused, in the order of its ports.
+    """Return the pauses of each port and class that was paused in a run, in the order of the run's ports.
 
     A pause that lasts until the end of the run ends there.
     """

@@ -78,7 +78,7 @@ class _Paths:
         return self.distances_to[node]
 
     def certain(self, source: int, destination: int) -> list[str]:
-        """Return the ports that each path crosses: those before the first choice of a path, and the last."""
+        """Return the ports from the source up to the first node with several next hops, and the last port."""
         distances, at, ports = self.distances(destination), source, []
         while at != destination:
             onward = [other for other in self.neighbours[at] if distances[other] == distances[at] - 1]
@@ -98,7 +98,7 @@ class _Paths:
 
 
 def victims(run: Run, tree: PauseTree) -> Victims:
-    """Return the victims of the tree's class: paused flows without a congested port on any of their paths."""
+    """Return the paused flows of the tree's class, and the victim flows among them."""
     import numpy as np
     import polars as pl
 

@@ -74,7 +74,7 @@ pub(crate) struct Lossless {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Watchdog {
-    /// Time for which a queue must stay paused, with new PFC frames between two polls. Default `"200ms"`.
+    /// Time for which a queue must stay paused, with new PFC frames between all polls, before it ignores pauses. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) detection: Time,
     /// Time without PFC frames after which the queue obeys pauses again. Default `"200ms"`.
@@ -83,7 +83,7 @@ pub(crate) struct Watchdog {
     /// Time between two polls, at most `detection` and `restoration`. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) poll: Time,
-    /// Action on the packets of the queue meanwhile. Default `"drop"`.
+    /// Action on the packets of a queue that ignores pauses. Default `"drop"`.
     #[serde(default)]
     pub(crate) action: Action,
 }

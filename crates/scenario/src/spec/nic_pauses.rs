@@ -25,7 +25,7 @@ pub(crate) struct Receive {
     pub(crate) xon: Automatic<Size>,
 }
 
-/// PFC storm of a faulty NIC: it pauses its switch, and repeats the pause, whatever it receives.
+/// PFC storm: a faulty NIC pauses its switch and repeats the pause, regardless of the packets that arrive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PfcStorm {

@@ -65,7 +65,7 @@ pub struct Headroom {
     pub headroom_bytes: u64,
 }
 
-/// PFC storm of a host, which pauses its switch whatever it receives.
+/// PFC storm of a host, which pauses its switch regardless of the packets that arrive.
 #[derive(Clone, Debug)]
 pub struct Storm {
     /// Start of the storm.

@@ -27,13 +27,13 @@ pub(crate) struct Pauses {
 pub(crate) struct Group {
     /// Number of packets that have left the group since the start.
     pub(crate) left: u64,
-    /// Ports at which packets of the group wait: number of the link, and the classes that share the queue, as bits.
+    /// Queues in which packets of the group wait: number of the port's link, and the classes that share the queue, as bits.
     pub(crate) waits: Vec<(u32, u8)>,
 }
 
 impl Pauses {
-    /// Returns the cycle of senders that wait for each other, each for the next one, if there is one. Only groups that `is_still` accepts
-    /// can be part of it.
+    /// Returns a cycle of senders in which each sender waits for the next one, beginning with the lowest sender; `None` if there is none. Only
+    /// groups for which `is_still` returns true can be part of the cycle.
     pub(crate) fn cycle(&self, is_still: impl Fn(Sender, &Group) -> bool) -> Option<Vec<Sender>> {
         let mut stuck: BTreeMap<Sender, &Group> = self
             .groups
@@ -84,7 +84,7 @@ impl Pauses {
     }
 }
 
-/// Returns the first of the `stuck` senders that stops the queue `wait`; `None` if none stops it.
+/// Returns the first of the `stuck` senders whose pause stops the queue `wait`; `None` if there is no such sender.
 fn next(wait: (u32, u8), stuck: &BTreeMap<Sender, &Group>) -> Option<Sender> {
     in_queue(wait).find(|sender| stuck.contains_key(sender))
 }
@@ -126,7 +126,7 @@ mod tests {
         // A tree of pauses whose root may send is no deadlock, nor is a group without packets.
         assert_eq!(links(&pauses(&[(1, &[2]), (2, &[3]), (3, &[9])])), None);
         assert_eq!(links(&pauses(&[(1, &[2]), (2, &[])])), None);
-        // The pause of link 2 has not reached its sender, or its end has not.
+        // The group pauses link 2, but the PFC frame has not reached the sender yet.
         let mut early = pauses(&[(5, &[2]), (2, &[5])]);
         early.paused.remove(&(2, 3));
         assert_eq!(links(&early), None);

@@ -18,8 +18,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Stores a packet that arrives at a host in the host's receive buffer. Returns the packet if the host has no such buffer, so that it
-    /// reads the packet at once.
+    /// Stores a packet that arrives at a host in the host's receive buffer. Returns the packet instead if the host has no such buffer and
+    /// therefore reads packets at once.
     pub(super) fn receive_at_host(
         &mut self,
         wire: u32,
@@ -50,9 +50,10 @@ impl<T: Copy + Default> Network<T> {
 }
 
 impl PausePort {
-    /// Pauses or resumes the switch of a host whose receive buffer `is_congested` or that has a PFC storm.
+    /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm; otherwise resumes the switch.
+    /// Has no effect at ports of switches.
     pub(super) fn pause_switch(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
-        // The groups of a switch decide about its pauses.
+        // At a switch, its priority groups decide about pauses.
         let own = if self.is_host { classes } else { &[] };
         for &class in own {
             let pauses = is_congested || self.storms(now, class);

@@ -90,7 +90,8 @@ impl<T: Copy + Default> Network<T> {
         self.lossless = Some(Box::new(lossless));
     }
 
-    /// Handles a packet or frame that arrives at a node of a network with lossless classes. Returns it if the node is its host.
+    /// Handles a packet or PFC frame that arrives at a node of a network with lossless classes. Returns a packet that has reached its host,
+    /// unless the host's receive buffer takes it.
     #[inline(never)]
     pub(super) fn deliver_lossless(
         &mut self,
@@ -161,7 +162,7 @@ impl<T: Copy + Default> Network<T> {
         None
     }
 
-    /// Frees the memory at ingress of a waiting packet that has left.
+    /// Frees the memory at ingress of a packet that has left its queue.
     #[inline(never)]
     pub(super) fn release(&mut self, place: u32, held: Held, header: Header, driver: &mut impl Driver<T>) {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
@@ -304,7 +305,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the pauses of all ports over time, without order.
+    /// Returns the pauses of all ports over time, in no particular order.
     pub(crate) fn pause_intervals(&self) -> Vec<PauseInterval> {
         let Some(lossless) = &self.lossless else { return Vec::new() };
         let mut intervals = lossless.intervals.clone();

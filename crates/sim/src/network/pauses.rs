@@ -16,7 +16,7 @@ pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
     /// Priority group of each class, indexed by class.
     pub(super) group_of_class: Box<[u8; 256]>,
-    /// Ingress accounting by place of the node; hosts have none.
+    /// Ingress book of each node, by place of the node; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
     /// Receive buffers of hosts that read at a limited rate, by port.
@@ -29,7 +29,7 @@ pub(super) struct Lossless<T> {
     pub(super) waiting: Vec<Waiting>,
     /// Number of links after which a packet is dropped; `None` if packets have no TTL.
     pub(super) ttl: Option<u8>,
-    /// Number of packets dropped because their TTL was over, by place of the port at which they arrived and number of the class.
+    /// Number of packets dropped because their TTL was over, by place of the port at which they arrived, and class.
     pub(super) expired: BTreeMap<(u32, u8), u64>,
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
@@ -49,7 +49,7 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue for each lossless priority; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
-    /// Watchdog of each priority, and the time of their next poll; `Instant::MAX` without watchdogs.
+    /// Watchdog of each priority. `poll_at` is the time of their next poll; `Instant::MAX` without watchdogs.
     pub(super) watchdogs: [Watchdog; PRIORITIES],
     pub(super) poll_at: Instant,
     /// Whether a host has this port.
@@ -80,7 +80,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Creates the counts of a switch with this number of `ports` and of `groups` over all ports.
+    /// Creates counts for a switch with `ports` ports, which have `groups` priority groups in total.
     pub(super) fn new(ports: u32, groups: u32) -> Self {
         Self { ports, counts: vec![0; (ports * groups) as usize].into() }
     }
@@ -109,7 +109,7 @@ pub(super) struct PriorityCounts {
     pub(super) frames: u64,
     pub(super) received: u64,
     pub(super) paused: Duration,
-    /// Number of frames with a pause that have come from the other end, and number of times that its pauses have ended.
+    /// Number of frames from the other end that pause the priority. `ends` is the number of times that such a pause has ended.
     pub(super) pause_frames: u64,
     pub(super) ends: u64,
     /// Number of times that the watchdog let the priority ignore pauses.

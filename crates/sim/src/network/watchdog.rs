@@ -10,7 +10,8 @@ use crate::network::pauses::PausePort;
 use crate::network::{Driver, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Drops a packet that would join or leave a queue whose watchdog drops its packets. Returns whether it did.
+    /// Drops a packet that would join or leave a queue whose watchdog drops its packets. Returns whether the packet was
+    /// dropped.
     #[inline]
     pub(super) fn drop_stormed(
         &mut self,
@@ -47,7 +48,7 @@ impl PausePort {
         link.port.pause(queue.into());
     }
 
-    /// Resumes the queue of a priority, unless another priority pauses it too, and adds the pause to `intervals`.
+    /// Ends the pause of a priority and adds this pause to `intervals`. Resumes the queue, unless the pause of another priority stops it.
     pub(super) fn go<T: Copy + Default>(
         &mut self,
         now: Instant,

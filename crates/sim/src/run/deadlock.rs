@@ -10,7 +10,7 @@ use crate::network::deadlock::{Pauses, Sender};
 use crate::run::end::Ending;
 use crate::run::world::World;
 
-/// Simulated time between two searches. Nothing may move in a cycle of pauses for this long before it counts as a deadlock.
+/// Simulated time between two searches. A cycle of pauses counts as a deadlock if nothing in it has moved for this time.
 const PERIOD: Duration = Duration::from_micros(1_000);
 
 /// Result of advancing a run.
@@ -45,7 +45,8 @@ impl Search {
         Self { ending, due, left: BTreeMap::new(), found: None }
     }
 
-    /// Searches for a deadlock at the time `due`. `next` is a lower bound on the time of the next event. Returns whether there is one.
+    /// Searches for a deadlock at the time `due`. `next` is a lower bound on the time of the next event. Returns whether a
+    /// deadlock was found.
     pub(crate) fn run<'a>(&mut self, worlds: impl Iterator<Item = &'a World>, next: Instant) -> bool {
         let mut pauses = Pauses::default();
         worlds.for_each(|world| world.add_pauses(&mut pauses));

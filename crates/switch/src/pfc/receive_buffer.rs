@@ -18,18 +18,18 @@ pub struct ReceiveConfig {
     pub xon: Bytes,
 }
 
-/// Receive buffer: packets that the host has not read yet, in order. The host reads one packet at a time; a packet frees its memory when
-/// it has been read completely.
+/// Receive buffer: packets that the host has not read yet, in order. The host reads one packet at a time. A packet occupies memory until
+/// the host has read all of it.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer<T> {
     config: ReceiveConfig,
-    /// Packets with the times at which they have been read.
+    /// Packets, each with the time at which the host will have read it.
     packets: VecDeque<(Instant, Header, T)>,
     backlog: Bytes,
     is_congested: bool,
     /// Largest backlog since the start.
     pub max_backlog: Bytes,
-    /// Number of times that the buffer became congested, and number of times that it ended to be.
+    /// Number of times that the buffer became congested, and number of times that its congestion ended.
     pub pauses: [u64; 2],
 }
 
@@ -84,7 +84,7 @@ impl<T> ReceiveBuffer<T> {
         None
     }
 
-    /// Returns the time at which the host has read the next packet; `None` without packets.
+    /// Returns the time at which the host will have read the next packet; `None` without packets.
     pub fn wake_at(&self) -> Option<Instant> {
         self.packets.front().map(|&(read, ..)| read)
     }

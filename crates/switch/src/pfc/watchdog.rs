@@ -9,9 +9,9 @@ use shallows_core::Duration;
 /// Times and action of a watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogConfig {
-    /// Time for which a queue must be stormed.
+    /// Time for which a queue must be stormed before it ignores pauses.
     pub detection: Duration,
-    /// Time without PFC frames after which a queue obeys again.
+    /// Time without PFC frames after which a queue obeys pauses again.
     pub restoration: Duration,
     /// Time between two polls.
     pub poll: Duration,
