@@ -319,7 +319,7 @@ fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<
         checker.refuse(
             "switch.lossless",
             format!(
-                "pauses can wait for each other in a cycle (deadlock): {}, and the first again; use a topology without \
+                "pauses can wait for each other in a cycle (deadlock): {}, which waits for the first; use a topology without \
                  cycles of routes, such as \"leaf-spine\" or \"fat-tree\", or set switch.lossless.cyclic_routes = \"allow\"",
                 names.join(" waits for ")
             ),

@@ -65,7 +65,7 @@ fn the_ingress_book_pauses_at_these_thresholds() {
                     .iter()
                     .for_each(|&group| book.admit(group, Bytes(1_000)).expect("room before the pause"));
             }
-            // All groups of the last round hold a packet more, and the last packet may exceed the threshold.
+            // All groups of the last round hold one more packet, and the last packet may exceed the threshold.
             let found = book.occupancy(groups[0]).0;
             assert!(found.abs_diff(level.group_bytes) <= 2 * packet, "{found} {level:?}");
         }

@@ -1,4 +1,5 @@
-//! Computed headroom on links of many rates, lengths and packet sizes, in the worst case: it loses nothing, and one packet less loses.
+//! Computed headroom on links of many rates, lengths and packet sizes, in the worst case: no packet is lost, but packets are lost if the
+//! headroom is one packet smaller.
 
 use shallows_core::Bytes;
 use shallows_scenario::Experiment;
@@ -6,8 +7,8 @@ use shallows_sim::Report;
 
 use crate::common::{parse, run};
 
-/// A link with its largest packet. `headroom` is the closed form: own packet and PFC frame, cable in both directions, response time, and the
-/// packet that the sender has begun.
+/// A link with its largest packet. `headroom` is the closed form: the switch's own packet and the PFC frame, the cable in both directions,
+/// the response time, and the packet that the sender has begun.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     gbps: u64,

@@ -356,7 +356,8 @@ fn routes_that_form_a_cycle_are_refused_with_the_cycle() {
     // Routes of a ring of five switches cross two of its links, so each link waits for the next one.
     let text = refusal(&ring(5), &[]);
     assert!(text.contains("pauses can wait for each other in a cycle (deadlock): "), "{text}");
-    let names = text.split("(deadlock): ").nth(1).and_then(|rest| rest.split(", and the first").next());
+    let names =
+        text.split("(deadlock): ").nth(1).and_then(|rest| rest.split(", which waits for the first").next());
     let links: Vec<&str> = names.expect("a cycle").split(" waits for ").collect();
     assert_eq!(links.len(), 5, "{links:?}");
     for (link, next) in links.iter().zip(links.iter().cycle().skip(1)) {
@@ -424,7 +425,7 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
         (&class["ttl_expired"], &class["dropped"], &summary["packets"]["dropped"]),
         (&10.into(), &0.into(), &10.into())
     );
-    // No problem but that nothing arrives.
+    // The only problem is that nothing arrives.
     let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();
     assert_eq!(codes, ["nothing-measured", "nothing-received"]);
 }
@@ -515,8 +516,8 @@ fn chain(switches: usize, stop: &str, nic: &str) -> String {
 fn a_storm_stops_one_switch_after_the_other() {
     let text = chain(3, "100us", "pfc_storm = { start = '10us' }");
     let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
-    // Each hop: the frame of 6.72 ns, 500 ns of cable and 2,017.28 ns of response, 2,524 ns together. Then the group of the next switch
-    // fills with 60 packets of 120 ns, of which the last causes the next frame. Packets arrive at s2 at 60 ns + m * 120 ns, at s1 at 40 ns
+    // Each hop takes 2,524 ns: the frame of 6.72 ns, 500 ns of cable and 2,017.28 ns of response. Then the group of the next switch fills
+    // with 60 packets of 120 ns, of which the last causes the next frame. Packets arrive at s2 at 60 ns + m * 120 ns, at s1 at 40 ns
     // + m * 120 ns and at s0 at 20 ns + m * 120 ns.
     // Effect at s2: 12,524 ns. Packets of the group: 12,540 to 19,620 ns.
     // Effect at s1: 22,144 ns. Packets of the group: 22,240 to 29,320 ns.
@@ -541,12 +542,12 @@ fn a_storm_ends_at_its_stop_and_everything_moves_again() {
     assert_eq!((port.received, port.paused), (1, Duration::from_micros(50)));
     let host = at(&report, &experiment, "b->s2");
     assert_eq!((host.sent, host.resumed, host.frames), (1, 1, 2));
-    // The sender waits from 41,544 ns on, and again after the end, because 100 Gb/s leave no room to catch up.
+    // The sender waits from 41,544 ns on, and again after the storm, because a rate of 100 Gb/s leaves no room to catch up.
     let nic = at(&report, &experiment, "a->s0");
     assert!(nic.received >= 1 && nic.paused < Duration::from_micros(60), "{nic:?}");
     assert_eq!(report.summary()["packets"]["dropped"], 0);
     let delivered = report.port("s2->b").expect("a port").sent;
-    // 150 us of 120 ns, less the 1.6 us until the first packet.
+    // Packets of 120 ns in 150 us, less the 1.6 us until the first packet.
     assert!((1_200..=1_240).contains(&delivered), "{delivered}");
 }
 
@@ -657,7 +658,7 @@ fn a_watchdog_ends_a_storm_by_hand() {
         let port = at(&report, &experiment, "s2->b");
         assert_eq!((port.received, port.storms), (1, 1), "{action}");
         assert_eq!(port.paused, Duration(1_600_000_000 - 1_002_524_000), "{action}");
-        // The pauses that spread from s2 last as long, so the other switches find storms at the same poll.
+        // The pauses that spread from s2 last as long as the storm, so the other switches detect storms at the same poll.
         let storms = ["s1->s2", "s0->s1", "a->s0"].map(|name| at(&report, &experiment, name).storms);
         assert_eq!(storms, [1, 1, 0], "a host has no watchdog");
         let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();

@@ -71,7 +71,7 @@ def _either(numbers: Sequence[int]) -> str:
 
 
 def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)") -> Table | None:
-    """Tabulate when each kind of port pauses its senders, and whether ECN marks before that.
+    """Tabulate when each kind of port pauses its sender, and whether ECN marks packets before that.
 
     `rows` are the thresholds by kind of port. Returns None without lossless classes.
     """
@@ -103,8 +103,9 @@ def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)"
     columns = ["", *(f"{port['ports']} × {port['port']}{of}" for port, of in zip(ports, places, strict=True))]
     note = (
         "Pauses at: memory of a lossless group when it pauses its sender, while this number of groups of the "
-        "switch is congested. After: time until then if as many ports receive at their rate for one port of "
-        "the same rate. First: ECN if the queue of that port marks packets before the pause."
+        "switch is congested. After: time until the first pause if this number of ports receives at full "
+        "rate for one output port of the same rate. First: ECN if the output port marks packets before the "
+        "pause."
     )
     return Table(title, columns, table, note=note)
 

@@ -179,7 +179,7 @@ impl Report {
         let tell = |row: &PauseCounts| Problem {
             code: "lossless-drop",
             text: format!(
-                "packets of the lossless class {} were dropped by the receive buffer of {} ({}): its {} above xoff are too few; \
+                "packets of the lossless class {} were dropped by the receive buffer of {} ({}): its room of {} above xoff is too small; \
                  use host.nic.receive.xoff = \"auto\"",
                 row.class,
                 network.links[row.link as usize].name.split("->").next().unwrap_or_default(),
