@@ -62,7 +62,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Rewrite a page for the site: links to its pages, notes on untested commands, and drawings inline."""
+    """Rewrite a page for the site: adapt links, add notes on untested commands, and inline drawings."""
     name = page.file.src_uri
     if name.startswith("evidence/"):
         page.meta["search"] = {"exclude": True}

@@ -63,7 +63,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def run(job: tuple[str, float, str, int, str]) -> tuple[float, ...]:
-    """Run one variant; return small flows' mean and p99, large flows' mean (in µs), loss in %, timeouts."""
+    """Run one variant, and return five results.
+
+    These are the mean and p99 of small flows and the mean of large flows in µs, the loss in %, and the number
+    of timeouts.
+    """
     variant, load, threshold, seed, folder = job
     overrides = {
         "workload.0.load": load,

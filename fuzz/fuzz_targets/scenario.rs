@@ -1,8 +1,8 @@
 //! Checks that no scenario causes a panic, neither when it is parsed nor when the methods of the parsed experiment are
 //! called.
 //!
-//! `cargo +nightly fuzz run scenario`, begun from the scenarios of `crates/scenario/tests` and `experiments`. The same
-//! property runs in `cargo test` over damaged scenarios (`crates/scenario/tests/robust.rs`).
+//! `cargo +nightly fuzz run scenario` runs it, beginning with the scenarios of `crates/scenario/tests` and
+//! `experiments`. `cargo test` checks the same property with damaged scenarios (`crates/scenario/tests/robust.rs`).
 
 #![no_main]
 

@@ -13,6 +13,8 @@ FIGURES = {
     "queue": "backlog of ports and pools over time",
     "queue-cdf": "distribution of the backlog of ports and pools",
     "heat-map": "heat map of the backlog of all switch ports over time",
+    "pauses": "time for which ports were paused, over time",
+    "headroom": "largest use of the headroom of ports",
     "cwnd": "congestion windows over time",
     "goodput": "goodput of flows or classes over time",
     "starvation": "histogram of each flow's longest time without an acknowledgement",

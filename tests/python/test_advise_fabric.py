@@ -101,7 +101,7 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ({"goal": "loss at 95 % load"}, "the highest value of traffic.load"),
         ({"goal": "p99 of queries"}, "a goal for queries needs traffic with queries"),
         ({"buffer": {"marks": ["magic"]}}, "a list with at least one of queue, pool"),
-        ({"buffer": {"pool": "1B"}}, "a memory from"),
+        ({"buffer": {"pool": "1B"}}, "a size from"),
         ({"name": "../up"}, "without control characters and path separators"),
         ({"name": "\x1b[31m"}, "without control characters and path separators"),
         ({"name": ".."}, r"name must be a name .*, got '\.\.'"),

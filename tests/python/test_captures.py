@@ -263,6 +263,26 @@ def test_datagrams_and_pings_are_read(tmp_path: Path) -> None:
 
 
 @needs_tshark
+def test_pfc_frames_are_read(tmp_path: Path) -> None:
+    sets = {"stop.at": "300us", "measure.captures": [{"ports": ["right->left"], "name": "pauses"}]}
+    found = sh.run(ROOT / "experiments/models/lossless.toml", sets, out=tmp_path / "run")
+    assert found.pauses is not None
+    (row,) = found.pauses.filter(pl.col("port") == "right->left").to_dicts()
+    path = found.captures["pauses"]
+    names = ["macc.opcode", "macc.cbfc.enbv", "macc.cbfc.pause_time.c0", "eth.dst", "eth.src", "frame.len"]
+    frames = fields(path, names, "macc")
+    assert len(frames) == row["frames_sent"] > row["pauses_sent"] > 0
+    # The switch is node 7 and has the address of a host with this number. Frames lack their check sequence.
+    assert {(*of[:2], *of[3:]) for of in frames} == {
+        ("0x0101", "0x0001", "01:80:c2:00:00:01", "02:00:0a:00:00:08", "60")
+    }
+    # A frame pauses for 65,535 quanta, or resumes.
+    times = Counter(of[2] for of in frames)
+    assert times == {"65535": len(frames) - row["resumes_sent"], "0": row["resumes_sent"]}
+    assert count(path, "_ws.malformed || _ws.expert.severity >= 6291456") == 0
+
+
+@needs_tshark
 def test_the_file_names_ports_scenario_and_seed_and_a_short_packet_keeps_its_length(scenario: Path) -> None:
     path = run(scenario, DCTCP, {"hosts": "0"}).captures["capture"]
     names = {row[0] for row in fields(path, ["frame.interface_name"])}

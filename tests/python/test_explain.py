@@ -257,7 +257,7 @@ def test_a_fabric_says_chip_rate_round_trip_time_and_mtu(tmp_path: Path) -> None
         ('[links]\nrtt = "-3us"', "links: rtt must be a time such as"),
         ("[links]\nmtu = 0", "links: mtu must be a number from 576"),
         ("[chip]\nparts = 0", "chip: parts must be a number from 1 to 64"),
-        ('[chip]\nmemory = "0B"', "chip: memory must be a memory from 10KB"),
+        ('[chip]\nmemory = "0B"', "chip: memory must be a size from 10KB"),
         ("[chip]\nalphas = 3", "chip: alphas must be a list of numbers"),
         ("[links", "is not valid TOML"),
     ],

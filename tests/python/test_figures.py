@@ -59,6 +59,13 @@ def classes(tmp_path_factory: Folder) -> list[sh.Run]:
 
 
 @pytest.fixture(scope="module")
+def paused(tmp_path_factory: Folder) -> sh.Run:
+    """Run with a lossless class."""
+    folder = tmp_path_factory.mktemp("lossless") / "run"
+    return sh.run(sh.example("models/lossless"), {"stop.at": "500us"}, out=folder)
+
+
+@pytest.fixture(scope="module")
 def classed(tmp_path_factory: Folder) -> list[sh.Run]:
     """Runs of three schemes, with flows in two classes of service."""
     changes = ("workload.0.class", "{ kind = 'random', weights = [1, 3] }"), ("workload.0.flows", "300")
@@ -403,6 +410,8 @@ FIXTURES = {
     "queue": "heavy",
     "queue-cdf": "heavy",
     "heat-map": "heavy",
+    "pauses": "paused",
+    "headroom": "paused",
     "cwnd": "sharing",
     "goodput": "sharing",
     "starvation": "starving",
@@ -542,6 +551,8 @@ def test_files_hold_fonts_that_publishers_accept_and_stay_small(
         ("cwnd", "blocks", "has no flow_traces.parquet\n  set measure.flow_traces = [{ sample = 4 }]"),
         ("goodput", "blocks", "set measure.flow_traces"),
         ("ping", "blocks", 'has no pings.parquet\n  add a workload of kind "ping"'),
+        ("pauses", "heavy", "has no pause_times.parquet\n  set switch.lossless"),
+        ("headroom", "heavy", "has no pauses.parquet\n  set switch.lossless"),
         ("incast", "heavy", 'has no queries.parquet\n  add a workload of kind "block-transfer"'),
     ],
 )

@@ -1,5 +1,6 @@
 """Tests of lossless classes in results."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +29,24 @@ def test_pauses_have_a_table_and_a_place_in_the_summary(tmp_path: Path) -> None:
     page = sh.report(run.path).read_text(encoding="utf-8")
     assert table.title in page
     assert f">{counts['pauses']:,}</td>" in page
+
+
+def test_the_summary_has_what_was_known_before_the_run(tmp_path: Path) -> None:
+    marker = {"kind": "threshold", "scope": "queue", "k": "150KB"}
+    sets = {"stop.at": "10us", "switch.markers": [marker], "switch.lossless.headroom_pool": "100KB"}
+    run = sh.run(EXAMPLE, sets, out=tmp_path / "run")
+    assert {row["port"] for row in run.summary["headroom"]} == {"to-host", "bottleneck"}
+    thresholds = tables.pause_thresholds(run.summary["pause_thresholds"])
+    assert thresholds is not None
+    first = {row[0]: row[1] for row in thresholds.rows if row[0].startswith("first")}
+    # A queue marks from 150 KB on, and the senders of a group are paused at 200 KB.
+    assert first["first, 1 group"] == first["first, 4 groups"] == "ECN"
+    notes = [note for note in run.summary["notes"] if note.startswith("the headroom pool of ")]
+    assert len(notes) == 2
+    said = (
+        "has 100KB for 5 lossless groups that need up to 112.619KB each: at most 0 of them may pause at once"
+    )
+    assert notes[0] == f"the headroom pool of left {said} without loss"
 
 
 LOOP = """
@@ -104,6 +123,21 @@ def test_headroom_and_its_terms_are_printed_before_the_run(shell: Shell) -> None
     assert rows["response time of the sender"] == ["25,216", "57,920"]
     assert rows["needed"] == rows["headroom"]
     assert planned.stdout.endswith("\nit runs by events and not by windows, because of lossless classes\n")
+    # The left switch has 2 MB less the headroom of four ports at 100 and one at 400 Gb/s: four groups pause
+    # at 1,705,417/8/(1 + 4/8) bytes. Three quarters of 100 Gb/s fill this in 15.16 us. There is no marker.
+    pauses = {
+        line[:24].strip(): re.split(r"\s{2,}", line[24:].strip())
+        for line in head.partition("\nPauses (PFC)\n")[2].splitlines()
+    }
+    assert pauses[""] == [
+        "4 × to-host of left",
+        "1 × bottleneck of left",
+        "2 × to-host of right",
+        "1 × bottleneck of right",
+    ]
+    assert pauses["pauses at, 4 groups"] == ["142 KB", "142 KB", "–", "–"]
+    assert pauses["after µs, 4 groups"][0] == "15.2"
+    assert pauses["first, 4 groups"][:2] == ["PFC", "PFC"]
     ran = shell("run", EXAMPLE, "--set", "stop.at=10us", "--set", "switch.lossless.headroom=30KB")
     assert "\nHeadroom\n" in ran.stdout
     assert "can be lost; use switch.lossless.headroom" in ran.stderr + ran.stdout

@@ -75,7 +75,7 @@ def test_a_finished_run_is_returned_unless_the_build_has_local_changes(
     path = sh.run(scenario, out=tmp_path / "run").path
     made = path.stat().st_mtime_ns
     assert (sh.run(scenario, out=path).path.stat().st_mtime_ns == made) is not build()["dirty"]
-    with pytest.raises(sh.ShallowsError, match="contains something else"):
+    with pytest.raises(sh.ShallowsError, match="contains no run of this scenario"):
         sh.run(scenario, seed=2, out=path)
 
 

@@ -111,6 +111,12 @@ impl PyExperiment {
         guard(|| json!(self.0.headrooms()).to_string())
     }
 
+    /// Returns the memory at which lossless classes pause their senders at each kind of switch port, as a JSON list; empty without such
+    /// classes.
+    fn pause_thresholds(&self) -> PyResult<String> {
+        guard(|| json!(self.0.pause_thresholds()).to_string())
+    }
+
     /// Returns notes on the values that were computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()

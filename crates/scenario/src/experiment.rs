@@ -83,7 +83,7 @@ pub struct Setup {
     pub notes: Vec<String>,
 }
 
-/// Configurations of hosts, one for each group, and of the connections between groups.
+/// Configuration of the hosts of each group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
     /// Settings of each host group, by group number. Group 0 consists of the hosts in no other group.
@@ -172,8 +172,8 @@ impl Experiment {
         self.workloads_at(&LocalHosts::all())
     }
 
-    /// Creates the workloads that send flows, like [`Self::workloads`], but for some hosts. Workloads that react to their flows
-    /// ([`Self::reacts`]) run only at `hosts`; all others return the flows of all hosts.
+    /// Creates the same workloads as [`Self::workloads`]. Workloads that react to their flows ([`Self::reacts`]) run only at `hosts`; all
+    /// others return the flows of all hosts.
     pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
             let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);

@@ -143,7 +143,7 @@ pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
         let Some(found) = port.sonic else { continue };
         let rate = network.links[link.reverse as usize].rate;
         let note = format!(
-            "headroom of {} ports for arrivals at {rate} by SONiC (sonic-swss, July 2026): {found}",
+            "headroom of {} ports that receive at {rate}, by SONiC's formula (sonic-swss, July 2026): {found}",
             link.kind.name()
         );
         if !notes.contains(&note) {
@@ -151,6 +151,46 @@ pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Returns a note for each kind of switch whose pool of headroom is too small for all of its lossless groups.
+pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
+    let Some(lossless) = &network.lossless else { return Vec::new() };
+    let mut notes: Vec<(String, &str, usize)> = Vec::new();
+    for (node, book) in (network.hosts..).zip(&lossless.books) {
+        let Some(pool) = book.pools[0].headroom else { continue };
+        let links = network.links.iter().zip(&lossless.ports).filter(|(link, _)| link.from.0 == node);
+        let name = links.clone().next().map_or("", |(link, _)| link.name.split("->").next().unwrap_or(""));
+        let groups = links.flat_map(|(_, port)| &port.groups);
+        let mut headroom: Vec<Bytes> =
+            groups.filter_map(|group| group.lossless).map(|own| book.cell.whole(own.headroom)).collect();
+        // The groups with the largest headroom count first, so that any groups of this number have room.
+        headroom.sort_unstable_by(|a, b| b.cmp(a));
+        let mut left = pool;
+        let most = headroom.iter().take_while(|&&own| {
+            own <= left && {
+                left = left.saturating_sub(own);
+                true
+            }
+        });
+        let (fitting, all) = (most.count(), headroom.len());
+        if fitting == all {
+            continue;
+        }
+        let note = format!(
+            "has {pool} for {all} lossless groups that need up to {} each: at most {fitting} of them may pause at once without loss",
+            headroom[0]
+        );
+        match notes.iter_mut().find(|(known, ..)| *known == note) {
+            Some((_, _, switches)) => *switches += 1,
+            None => notes.push((note, name, 1)),
+        }
+    }
+    let text = |(note, name, switches): (String, &str, usize)| match switches {
+        1 => format!("the headroom pool of {name} {note}"),
+        _ => format!("the headroom pool of {name} (and of {} more switches) {note}", switches - 1),
+    };
+    notes.into_iter().map(text).collect()
 }
 
 /// Returns the bytes that the sender at the port of the link `peer` may still send before it responds to a PFC frame.

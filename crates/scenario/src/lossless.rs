@@ -20,7 +20,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, RoutingLoop, StormAction};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, which a header can count.
+/// Largest TTL, in links. The header of a simulated packet has four bits for it.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
@@ -146,12 +146,17 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
         return GroupLimit::Static(limit.0);
     }
     let alpha = wanted.alpha.unwrap_or(1.0);
-    let power = |n: &i8| if *n < 0 { 1.0 / f64::from(1_u32 << -n) } else { f64::from(1_u32 << n) };
-    let exponent = (-7..=3).find(|n| power(n) == alpha);
+    let exponent = (-7..=3).find(|&exponent| power_of_two(exponent) == alpha);
     checker.require(exponent.is_some(), "switch.lossless.alpha", || {
         format!("must be a power of two from 1/128 to 8, got {alpha}")
     });
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
+}
+
+/// Returns 2 to this power, which is from -31 to 31.
+pub(crate) fn power_of_two(exponent: i8) -> f64 {
+    let power = f64::from(1_u32 << exponent.unsigned_abs());
+    if exponent < 0 { 1.0 / power } else { power }
 }
 
 /// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.

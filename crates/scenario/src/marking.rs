@@ -74,7 +74,37 @@ pub struct BusyLimit {
 /// Numbers of busy ports for which limits are computed. Numbers above the number of ports in the pool are skipped.
 const BUSY: [usize; 3] = [1, 4, 8];
 
+/// Backlog from which a port marks packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    /// The port marks no packets.
+    Never,
+    /// The port marks above this backlog.
+    Above(Bytes),
+    /// The markers of the port do not compare a backlog with a threshold.
+    Unknown,
+}
+
 impl Experiment {
+    /// Returns the lowest backlog from which the port of `link` marks.
+    pub(crate) fn lowest_mark(&self, link: &Link) -> Marks {
+        let config = self.network.port(link);
+        let buffer = &self.network.buffers[link.from.0 as usize];
+        let port = AlikePorts { link, buffer, config, ports: 1, pool_ports: 1 };
+        let packet = self.network.mtu + self.network.framing;
+        let markers =
+            config.markers.iter().enumerate().filter(|(_, placed)| placed.marker.verdicts().marks());
+        let lowest = markers.map(|(index, placed)| {
+            port.curve(index, placed, packet, Duration::ZERO).map(|curve| Bytes(curve.kmin.bytes))
+        });
+        // A marker without a threshold is `None`, which is less than any threshold.
+        match lowest.min() {
+            None => Marks::Never,
+            Some(None) => Marks::Unknown,
+            Some(Some(backlog)) => Marks::Above(backlog),
+        }
+    }
+
     /// Returns the effective marking curve of every marker at every kind of port.
     pub fn marking_curves(&self) -> Vec<MarkingCurve> {
         let packet = self.network.mtu + self.network.framing;

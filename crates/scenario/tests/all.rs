@@ -13,6 +13,7 @@ mod groups;
 mod headroom;
 mod own_tcp;
 mod parse;
+mod pausing;
 mod ports;
 mod presets;
 mod queries;

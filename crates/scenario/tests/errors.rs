@@ -222,7 +222,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "workload.0.sizes",
         "{ kind = 'uniform', from = '2KB', to = '1KB' }",
-        "workload[0].sizes: from must be above 0B and at most to, got from = 2KB and to = 1KB",
+        "workload[0].sizes: `from` must be above 0B and not larger than `to`, got from = 2KB and to = 1KB",
     ),
     (
         "workload.0.connections.per_pair",
@@ -294,8 +294,8 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     let constant = |senders, rate| udp(senders, &format!("kind = 'constant', rate = '{rate}'"));
     let error = flood(&constant("0", "40Gbps")).unwrap_err();
     let expected = "workload[0].pattern.rate: the link host0->switch0 would carry 4.0000 times its rate of 10Gbps, \
-                    earlier workloads included; this workload has a rate of 40Gbps: use a lower rate, or set \
-                    overload = true";
+                    including earlier workloads; this workload sends 40Gbps: use a lower rate, or set overload = \
+                    true";
     assert!(error.contains(expected), "{error}");
     assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
     assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
@@ -681,7 +681,9 @@ fn a_fabric_with_more_routes_than_memory_holds_is_refused() {
         &[("topology.leaves", "1000"), ("topology.spines", "1000"), ("topology.hosts_per_leaf", "2")],
     );
     assert!(
-        found.contains("links times leaves at most 134217728, got 1000000 links and 1000 leaves"),
+        found.contains(
+            "their number times that of leaves at most 134217728, got 1000000 links and 1000 leaves"
+        ),
         "{found}"
     );
 }

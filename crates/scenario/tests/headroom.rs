@@ -70,7 +70,7 @@ fn sonics_formula_gives_the_headroom_of_a_spectrum_chip() {
     let forty = ("topology.link_delay", "202ns");
     let (found, notes) = spectrum("144B", &[forty]);
     assert_eq!(found, 52 * 1_024);
-    let note = "headroom of to-host ports for arrivals at 100Gbps by SONiC (sonic-swss, July 2026): xoff = 52KiB = 1KiB \
+    let note = "headroom of to-host ports that receive at 100Gbps, by SONiC's formula (sonic-swss, July 2026): xoff = 52KiB = 1KiB \
                 (lossless MTU) + 1.2353 · (9.1KB (port MTU) + 5051B (cable) + 0B (gearboxes) + 819B (MAC, PHY) + 25.216KB \
                 (response) + 0B (tiles)), in whole KiB, + 2KiB (compensation); xon = 19KiB, size = 71KiB";
     assert_eq!(notes.matches(note).count(), 1, "{notes}");

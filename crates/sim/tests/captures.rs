@@ -253,3 +253,46 @@ fn a_port_may_be_captured_and_traced_at_once() {
         assert_eq!(problems, [], "both have seen it");
     }
 }
+
+#[test]
+fn pfc_frames_are_captured_at_the_ports_that_send_them() {
+    let text = include_str!("../../../experiments/models/lossless.toml");
+    let sets = &[
+        ("stop.at", "300us"),
+        ("measure.captures", "[{ ports = ['right->left', 'left->right'], snap = '96B' }]"),
+    ];
+    let experiment = common::parse(text, sets);
+    let mut files = Files::default();
+    let mut simulation =
+        Simulation::capturing(experiment, 1, |name| files.open(name)).expect("memory takes it");
+    simulation.advance(u64::MAX);
+    let report = simulation.finish();
+    let counted = |name: &str| {
+        let links = &common::parse(text, sets).network.links;
+        let sent = report.pauses().iter().filter(|row| links[row.link as usize].name == name);
+        sent.map(|row| row.frames).sum::<u64>()
+    };
+    let bytes = files.contents().remove(0).1;
+    let mut reader = PcapNgReader::new(&bytes[..]).expect("a section header");
+    let mut frames = [0; 2];
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.expect("a sound block") else { continue };
+        let bytes = &packet.data;
+        // EtherType of MAC control frames.
+        if bytes[12..14] != [0x88, 0x08] {
+            continue;
+        }
+        frames[packet.interface_id as usize] += 1;
+        // IEEE 802.1Q clause 36: the destination; opcode 0x0101, priority 0 alone, and its pause time: the longest, or 0 to resume.
+        assert_eq!((&bytes[..6], packet.original_len), (&[0x01, 0x80, 0xc2, 0, 0, 1][..], 60));
+        assert_eq!(bytes[14..18], [1, 1, 0, 1]);
+        assert!(matches!(bytes[18..20], [0, 0] | [0xff, 0xff]), "{bytes:?}");
+        assert!(bytes[20..].iter().all(|&byte| byte == 0), "{bytes:?}");
+    }
+    // Interfaces are in the order of links.
+    let mut expected = [counted("left->right"), counted("right->left")];
+    expected.sort_unstable();
+    frames.sort_unstable();
+    assert_eq!(frames, expected);
+    assert!(expected[1] > 0, "the right switch pauses the left one");
+}

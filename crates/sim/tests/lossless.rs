@@ -1,8 +1,8 @@
 //! Lossless classes: pauses instead of drops.
 
 use serde_json::Value;
-use shallows_core::{Bytes, Duration};
-use shallows_measure::PauseCounts;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{PauseCounts, PauseInterval};
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Report, Simulation, nowhere};
 
@@ -107,6 +107,8 @@ fn a_pause_by_hand() {
     // takes 6.72 ns and 500 ns, and has effect after 394 quanta, 2,017.28 ns: at 17,207.36 ns.
     let nic = at(&report, &experiment, "host0->switch0");
     assert_eq!((nic.received, nic.paused), (1, Duration(100_000_000 - 17_207_360)));
+    let pause = PauseInterval { since: Instant(17_207_360), link: nic.link, class: nic.class, until: None };
+    assert_eq!(report.pause_intervals(), [pause]);
     // Until then, 59 packets have started. One has left, 32 are below the limit, and 26 are in headroom.
     assert_eq!(report.port("host0->switch0").expect("a port").sent, 59);
     let port = at(&report, &experiment, "switch0->host0");
@@ -279,10 +281,10 @@ fn random_flows_lose_nothing_in_any_topology() {
 fn any_number_of_threads_gives_the_same_bytes() {
     for topology in [LEAF_SPINE, FAT_TREE] {
         let experiment = parse(&random(topology), &[]);
-        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>) {
+        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>, Vec<PauseInterval>) {
             simulation.advance(u64::MAX);
             let report = simulation.finish();
-            (report.summary(), report.pauses().to_vec())
+            (report.summary(), report.pauses().to_vec(), report.pause_intervals().to_vec())
         };
         let alone = results(Simulation::new(experiment.clone()));
         for threads in 1..=3 {

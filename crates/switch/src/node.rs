@@ -34,7 +34,7 @@ pub trait Effects<T> {
 }
 
 impl<L> Node<'_, L> {
-    /// Handles an arriving packet that must leave through `port`. The payloads of all dropped packets, whether this one or waiting ones,
+    /// Handles an arriving packet that must leave through `port`. The payloads of all dropped packets (the arriving one, or waiting ones)
     /// are added to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
@@ -93,7 +93,7 @@ impl<L> Node<'_, L> {
     }
 }
 
-/// Passes to the effects the packets that a port drops.
+/// Passes the packets that a port drops to [`Effects::drops`].
 struct Dropped<'a, E> {
     port: u32,
     effects: &'a mut E,

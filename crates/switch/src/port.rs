@@ -103,7 +103,7 @@ impl<T: Copy + Default> Port<T> {
     }
 
     /// Handles an arriving packet. `entry` contains the packet's ingress and, if it is known, the memory for the packet. The payloads of
-    /// all dropped packets, whether this one or waiting ones, are added to `dropped`.
+    /// all dropped packets (the arriving one, or waiting ones) are added to `dropped`.
     #[inline(always)]
     pub fn receive(
         &mut self,

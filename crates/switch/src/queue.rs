@@ -133,7 +133,7 @@ pub enum Share {
         /// Bytes that the queue may send per round.
         quantum: Bytes,
     },
-    /// A share of the link in proportion to this weight among the busy queues.
+    /// A share of the link: this weight divided by the sum of the weights of all busy queues.
     Weight(u32),
 }
 

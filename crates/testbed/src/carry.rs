@@ -84,8 +84,8 @@ impl<'a> Switch<'a> {
         })
     }
 
-    /// Carries frames through `fabric` in a separate thread while `work` runs in this one. `watch` is called from time to time with network
-    /// time, fabric and health. Returns the result of `work` and the health.
+    /// Carries frames through `fabric` in a separate thread while `work` runs in this one. `watch` is called from time to time with the
+    /// network time, the fabric, and the health of the run. Returns the result of `work` and the health.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl<'a> Switch<'a> {
     }
 }
 
-/// Runs `work` in this thread and `carry` in another thread; sets the flag that `carry` gets when `work` ends. If one of them panics, the
-/// other is notified and ends, and then this function panics as well.
+/// Runs `work` in this thread and `carry` in another thread. When `work` ends, sets the flag that is the argument of `carry`. If one of
+/// them panics, the other is notified and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
     /// Guard that sets a flag when it is dropped, even during a panic.
     struct Ending<'a>(&'a AtomicBool);
@@ -159,7 +159,7 @@ struct Carrier<'a> {
 
 /// Longest wait for frames before the thread checks whether the run has ended.
 const IDLE: Duration = Duration::from_millis(2);
-/// Time before a frame is due in which the thread spins instead of sleeping, because a wake-up takes time.
+/// Time for which the thread spins before a frame is due, instead of sleeping, because a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);
 /// Number of frames taken between two readings of the clock.
 const TAKEN: usize = 64;

@@ -18,7 +18,7 @@ impl Dilation {
     /// Largest factor: a second of the network takes almost three hours.
     pub const MOST: u32 = 10_000;
 
-    /// Returns the factor.
+    /// Returns the dilation factor.
     pub fn factor(self) -> u32 {
         self.0
     }

@@ -39,7 +39,7 @@ pub struct Delivery {
 /// State of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState<'a> {
-    /// Name, such as `switch0->host2`.
+    /// Name of the port, such as `switch0->host2`.
     pub name: &'a str,
     /// Bytes of waiting frames.
     pub backlog: Bytes,

@@ -161,7 +161,7 @@ mod tests {
     }
 
     proptest! {
-        /// No input causes a panic.
+        /// Parsing never panics, whatever the bytes are.
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             prop_assert!(parse(&bytes, 1 << 24, 38).is_none_or(|parsed| parsed.header.size().0 >= 20));

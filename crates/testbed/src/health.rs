@@ -23,7 +23,7 @@ pub struct Health {
     pub changed: Vec<String>,
     /// Frames that do not belong to the network's hosts.
     pub foreign: u64,
-    /// Reason for an early end, if there was one.
+    /// Reason for which the run ended early; `None` if it did not.
     pub incomplete: Option<String>,
     /// Share of the processors' time that other virtual machines took, in percent.
     pub steal: f64,
@@ -53,7 +53,7 @@ impl Lateness {
         self.worst = self.worst.max(late);
     }
 
-    /// Returns this percentile of the delays (nearest rank) as the next greater whole number of microseconds; zero without delays.
+    /// Returns this percentile of the delays (nearest rank) as the next greater whole number of microseconds; zero if there are no delays.
     pub fn percentile(&self, percent: f64) -> u64 {
         if self.count == 0 {
             return 0;

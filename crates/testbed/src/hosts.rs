@@ -22,8 +22,8 @@ use crate::sys::namespace::{self, Namespace};
 /// All hosts of a run, and the network of the switch.
 #[derive(Debug)]
 pub struct HostNamespaces {
-    /// Kernel threads that take packets at hosts. This field precedes `networks`, so that it is dropped first: the threads end with the
-    /// networks.
+    /// Kernel threads that process packets arriving at hosts. This field precedes `networks`, so that it is dropped first: the threads end
+    /// with the networks.
     pub hurried: Vec<Hurried>,
     /// Watcher of changes since the set-up, for each host. The last one watches the network of the switch.
     changes: Vec<Changes>,
@@ -175,7 +175,8 @@ fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
     directions.iter().map(lost).sum()
 }
 
-/// Returns how many packets IP in this thread's network dropped for lack of a receiver or of memory (RFC 4293's names).
+/// Returns how many packets the IP layer of this thread's network dropped because it found no receiver or no memory. The counters have the
+/// names of RFC 4293.
 fn kernel_drops() -> u64 {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
     counters(&read("snmp"), "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"])
@@ -190,7 +191,7 @@ fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
     wanted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
 }
 
-/// Accepts a connection of a listener.
+/// Waits for a connection at `listener` and accepts it.
 fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let pause = Duration::from_millis(1);

@@ -80,7 +80,7 @@ struct Connection {
     /// Bytes received so far; `begin` is the value at the start of the current flow.
     received: u64,
     begin: u64,
-    /// Counters of the kernel before the flow.
+    /// Counters of the kernel for this connection before its current flow.
     before: Info,
     /// Time at which data of the flow last arrived; `gap` is the longest time between arrivals.
     last: Instant,
@@ -374,7 +374,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Accepts connections of a listener.
+    /// Accepts all waiting connections at the listener with this index.
     fn meet(&mut self, listener: usize, clock: Clock) -> io::Result<()> {
         loop {
             let (host, socket) = &self.listeners[listener];

@@ -47,7 +47,7 @@ pub struct LinuxPlan {
 pub struct Refusal {
     /// Key as in the scenario's file.
     pub key: &'static str,
-    /// Meaning of the value on Linux, and the remedy.
+    /// Meaning of the key's value on Linux, and the remedy.
     pub reason: String,
 }
 

@@ -176,7 +176,7 @@ mod tests {
     const AHEAD: Duration = Duration::from_millis(100);
     const POISSON: &str = "kind = \"poisson\"\nload = 0.5\nflows = 300\nsizes = \"web-search\"";
 
-    /// Returns the flows of a simulation.
+    /// Simulates `experiment` and returns its flows: arrival, source, destination and size.
     fn simulated(experiment: &Experiment) -> Vec<(u64, u32, u32, Option<u64>)> {
         let mut simulation = shallows_sim::Simulation::new(experiment.clone());
         while !simulation.advance(1 << 16).done {}

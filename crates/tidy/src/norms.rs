@@ -16,7 +16,7 @@ struct Row {
     functions: Vec<usize>,
     /// Lines of tests divided by lines of other code.
     tests: f64,
-    /// Number of circular dependencies; `None` for Python, where they are not searched.
+    /// Number of circular dependencies; `None` for the Python package, which is not searched for them.
     circles: Option<usize>,
     unused: usize,
 }

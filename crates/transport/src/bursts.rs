@@ -36,7 +36,7 @@ pub struct Backlog {
     pub in_flight: Bytes,
     /// Whether `sendable` is all the unsent data that the application has written.
     pub is_all: bool,
-    /// cwnd.
+    /// Congestion window (cwnd).
     pub cwnd: Bytes,
     /// Limit of outstanding data: the smaller of cwnd and the receiver's window.
     pub usable_window: Bytes,

@@ -102,8 +102,8 @@ pub enum AppLimited {
     /// cwnd grows (RFC 5681, ns-2).
     #[default]
     Grows,
-    /// cwnd grows if it limited the sender. In slow start it also grows otherwise, but only up to twice the outstanding data (Linux,
-    /// `tcp_is_cwnd_limited`).
+    /// cwnd grows if it limited the sender. In slow start it also grows if it did not, but only up to twice the outstanding data
+    /// (Linux, `tcp_is_cwnd_limited`).
     Linux,
 }
 
@@ -186,8 +186,8 @@ pub enum RestartAfterIdle {
     /// cwnd becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, without the minimum of the RTO (ns-2's
-    /// `slow_start_restart_`).
+    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, even if the RTO has a larger
+    /// minimum (ns-2's `slow_start_restart_`).
     Reset,
 }
 

@@ -18,7 +18,7 @@ pub struct Pacer {
     free: u8,
 }
 
-/// Packets that `sch_fq` grants a new flow as `initial_quantum`.
+/// Number of packets that `sch_fq` lets a new flow send at once (`initial_quantum`).
 const FREE_SEGMENTS: u8 = 10;
 
 impl Default for Pacer {
@@ -39,7 +39,7 @@ impl Pacer {
         self.next = self.next.max(now);
     }
 
-    /// Records a segment of the burst with `len` bytes of data, sent by a connection with this rate.
+    /// Records that a segment with `len` bytes of data was sent in the current burst, by a connection with this pacing rate.
     pub fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         if self.free > 0 {
             self.free -= 1;

@@ -147,7 +147,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the acknowledgement to send now. If it `waits` and no quick acknowledgements are left, arms the timer and returns `None`.
+    /// Returns the acknowledgement to send now. If it may be delayed (`waits`) and no quick acknowledgements are left, arms the timer and
+    /// returns `None`.
     #[inline]
     fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<AckSegment> {
         if waits && self.quick > 0 {

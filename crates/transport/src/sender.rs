@@ -320,7 +320,7 @@ impl Sender {
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
-    /// Returns whether the host or the application, not cwnd, limited the sender when it last sent, `acked` bytes ago.
+    /// Returns whether the host or the application, not cwnd, limited the sender before these `acked` bytes were acknowledged.
     #[inline]
     fn is_unused(&self, config: &Config, acked: u64) -> bool {
         let app_limited = || self.next - self.una + acked + config.mss.0 <= self.cwnd().0;

@@ -54,7 +54,7 @@ mod tests {
 
     const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500), beside: 0 };
 
-    /// Returns the largest number of bytes of the connection that may wait.
+    /// Returns the largest number of bytes that a connection may have waiting in its host.
     fn most(driven: &Driven) -> u64 {
         let full = |queued: &u64| RULE.is_full(driven.sender.pacing_rate(), Bytes(*queued));
         (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)

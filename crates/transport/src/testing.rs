@@ -17,17 +17,17 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Creates a Reno sender with much data that has sent its first ten segments.
+    /// Creates a Reno sender that has much data and has sent its first ten segments.
     pub(crate) fn new() -> Self {
         Self::of(1_000_000_000)
     }
 
-    /// Creates a Reno sender with `bytes` of data that has sent its first window.
+    /// Creates a Reno sender that has `bytes` of data and has sent its first window.
     pub(crate) fn of(bytes: u64) -> Self {
         Self::under(congestion::Config::Reno(reno::Config { ecn: true }), bytes)
     }
 
-    /// Creates a sender with `bytes` of data and this congestion control that has sent its first window.
+    /// Creates a sender that uses this congestion control, has `bytes` of data, and has sent its first window.
     pub(crate) fn under(congestion: congestion::Config, bytes: u64) -> Self {
         let config = Config::new(Bytes(MSS), congestion);
         let now = Instant::ZERO + Duration::from_millis(1);

@@ -4,6 +4,12 @@
 /// frame.
 pub const LEN: usize = 46;
 
+/// EtherType of MAC control frames (IEEE 802.3 clause 31).
+pub const MAC_CONTROL: u16 = 0x8808;
+
+/// Destination address of PFC frames, which bridges do not forward.
+pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
+
 /// Opcode of MAC control frames for PFC.
 const OPCODE: u16 = 0x0101;
 
@@ -54,12 +60,6 @@ mod tests {
 
     use super::*;
     use crate::ethernet;
-
-    /// EtherType of MAC control frames.
-    const MAC_CONTROL: u16 = 0x8808;
-
-    /// Destination address of PFC frames, which bridges do not forward.
-    const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
     #[test]
     fn a_frame_has_the_bytes_of_the_standard() {

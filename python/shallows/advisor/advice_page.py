@@ -227,7 +227,7 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Return a caption for the bars of intervals, with the number of settings that have a finite interval."""
+    """Return a caption that explains the interval bars, with the number of bars; empty without bars."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
         return ""
@@ -283,7 +283,7 @@ def _curves(found: Answer, recommendation: Recommendation) -> Chart:
 
 
 def _drawn(found: Answer, chosen: Candidate) -> list[tuple[str, Curve]]:
-    """Return names and curves of the settings to draw: the recommended, the current and vendors' defaults."""
+    """Return names and curves of the settings to draw: the recommended one, the current one and defaults."""
     named: dict[str, Curve] = {}
     for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
         curve = next((one for one in each.queues if one), None)

@@ -154,7 +154,7 @@ def _row(each: Standing, is_first: bool) -> list[str]:
 
 
 def classes(found: Answer) -> Table:
-    """Tabulate by class the recommendation versus the current setting, or versus a vendor's default."""
+    """Tabulate, for each class, the recommendation versus the current setting or a vendor's default."""
     changes = [each.judgement.change for each in found.classes]
     known = any(each and (math.isfinite(each.low) or math.isfinite(each.high)) for each in changes)
     between = "95 % interval" if known else "no interval"
@@ -196,7 +196,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name, for each kind of change, the smallest change that makes another setting better."""
+    """Name, for each kind of change of the fabric, the smallest one after which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Return the change whose interval has the lowest upper limit, as text with this interval."""
+    """Format the change of the measure whose interval has the lowest upper limit, with this interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

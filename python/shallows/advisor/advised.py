@@ -128,7 +128,7 @@ def chosen_alpha(fabric: Fabric) -> float:
 
 
 def contradictions(fabric: Fabric) -> list[Contradiction]:
-    """Return the rules that contradict each other for this fabric, each with the side that applies."""
+    """Return pairs of rules that contradict each other for this fabric, each with the rule that applies."""
     link, rtt, pipe = fabric.links.rate, fabric.links.rtt, fabric.pipe
     transports = {each.transport for each in fabric.classes}
     found = []

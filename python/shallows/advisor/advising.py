@@ -136,7 +136,7 @@ def simulate(
 
 
 def write_rules(found: Answer, out: str | Path | None) -> None:
-    """If a folder is given, write the rules, and the change to the first setting that they give.
+    """Write the rules into `out`, if given, and the change to the first setting that follows from them.
 
     Raises
     ------

@@ -242,7 +242,7 @@ def answer(
 
 
 def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
-    """Compare the rounded setting with the recommended one, in runs with seeds of the race."""
+    """Compare the rounded setting with the recommended one, in runs with the seeds of the race."""
     if found.configured is None or found.recommendation is None or found.configured.rounded is None:
         return []
     rounded, chosen = found.configured.rounded, found.recommendation.candidate

@@ -393,7 +393,7 @@ class Switch:
 
     @cached_property
     def _markings(self) -> dict[str, Marking]:
-        """Return the marking profiles by name; if several have one name, the first."""
+        """Return the marking profiles by name; the first one counts if several have the same name."""
         return {marking.name: marking for marking in reversed(self.markings)}
 
     @cached_property

@@ -207,7 +207,7 @@ def _shown(format_: str, after: Switch) -> Switch | None:
 
 
 def _others(shown: Switch | None, fabric: Fabric) -> str:
-    """Describe the treatment of packets that are not ECN-capable; empty if dropped instead of marked."""
+    """Describe the treatment of packets that are not ECN-capable; empty if every marking curve drops them."""
     if shown is None:
         return ""
     found = [_there(shown, each.queue) for each in fabric.classes]
@@ -225,7 +225,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """Return the recommended setting as rounded by the format; None if not rounded or not readable."""
+    """Return the recommended setting as the format rounds it; None if it is exact or cannot be read back."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:

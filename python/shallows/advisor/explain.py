@@ -354,7 +354,7 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
-    """Yield sentences about queues that mark nothing, with the backlog at which they drop."""
+    """Yield sentences about queues that mark nothing, with the backlog at which they drop packets."""
     silent = [each for each in resolved.classes if not each.curve and not each.unread]
     off = [each for each in resolved.classes if _is_off(each)]
     if off:

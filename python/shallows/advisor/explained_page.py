@@ -108,7 +108,7 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Return vertical lines at the limits of these queues that lie within the axis.
+    """Return vertical lines at those limits of these queues that lie within the axis.
 
     Limits while fewer than `fewest` queues are busy have no line.
     """

@@ -30,7 +30,7 @@ def hints_of(
 
 
 def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hints) -> Hints:
-    """Return hints from command-line options; values without an option are those of `beside`.
+    """Return hints from command-line options; values without an option come from `beside`.
 
     Raises
     ------

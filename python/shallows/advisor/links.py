@@ -35,7 +35,7 @@ class Links:
 
     @property
     def host_delay(self) -> float:
-        """Return the one-way delay in a host: a quarter of the round-trip time without that of the links."""
+        """Return the one-way delay in a host: a quarter of the round-trip time that is not spent on links."""
         return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 

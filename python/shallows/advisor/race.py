@@ -251,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
+        """Return whether one candidate's estimates beat another's; if not, intervals need not be computed."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:

@@ -125,7 +125,7 @@ class Class:
 
     @property
     def name(self) -> str:
-        """Return the name that tables use."""
+        """Return the name of these queues in tables."""
         called = f" ({self.queue.name})" if self.queue.name else ""
         return f"queue {self.queue.number}{called}"
 
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a lone busy queue's limit; None if it reaches the curve's maximum."""
+        """Return the probability at a queue's limit while no other is busy; None beyond the curve's end."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

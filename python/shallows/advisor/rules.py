@@ -61,7 +61,7 @@ class Advice:
 
     @property
     def given(self) -> str:
-        """Return the inputs in one line."""
+        """Return the inputs of the rule in one line."""
         return ", ".join(f"{symbol} = {text}" for symbol, text in self.inputs)
 
 

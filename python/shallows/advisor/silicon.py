@@ -122,7 +122,7 @@ def _described(table: Table, rate: float | None) -> Chip:
     has = table.content.keys()
     memory = table.quantity("memory", "bytes") if "memory" in has else None
     if memory is not None and not 10_000 <= memory <= 1e12:
-        raise table.wrong("memory", "a memory from 10KB to 1TB")
+        raise table.wrong("memory", "a size from 10KB to 1TB")
     alphas, probabilities = _numbers(table, "alphas", 1024), _numbers(table, "probabilities", 1)
     ports = table.whole("ports", 1, 1024, PORTS)
     return Chip(

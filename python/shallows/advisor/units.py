@@ -59,7 +59,7 @@ class Converted:
     """Notes in order."""
 
     def say(self, what: str) -> None:
-        """Add a note once."""
+        """Add a note unless it was added before."""
         self.said[what] = None
 
 

@@ -86,7 +86,7 @@ def _short(table: Table) -> Table:
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Print findings, at most `SHOWN` of each code; consecutive findings with equal reasons share one."""
+    """Print findings, at most `SHOWN` of each code; consecutive ones show a common reason once."""
     counted: Counter[str] = Counter()
     kept: list[Finding] = []
     for finding in findings[:most]:

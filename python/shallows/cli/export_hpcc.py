@@ -9,7 +9,12 @@ from shallows.foreign.importing import export_hpcc
 def run(options: argparse.Namespace) -> int:
     """Run `shallows export hpcc` and return its exit code."""
     for path in export_hpcc(
-        options.source, fct=options.out, flow=options.flow, topology=options.topology, force=options.force
+        options.source,
+        fct=options.out,
+        pfc=options.pfc,
+        flow=options.flow,
+        topology=options.topology,
+        force=options.force,
     ):
         print(path)
     return OK

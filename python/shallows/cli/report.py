@@ -93,4 +93,6 @@ def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str
     name, seed = first.summary["name"], first.summary["seed"]
     screen.print(Text.assemble((name, "bold"), f"  seed {seed}  {folder}"), soft_wrap=True)
     print_table(tables.marking_curves(first.summary["marking_curves"]), screen)
+    for table in filter(None, tables.lossless(first.summary)):
+        print_table(table, screen)
     print_results(first, screen, by=by)

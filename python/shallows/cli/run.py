@@ -81,8 +81,12 @@ def _simulate(
     screen.print(
         Text.assemble((experiment.name, "bold"), f"  seed {experiment.seed}  {experiment.hash[:12]}")
     )
-    print_table(tables.marking_curves(json.loads(experiment.marking_curves())), screen)
-    if table := tables.headrooms(json.loads(experiment.headrooms())):
+    before = [
+        tables.marking_curves(json.loads(experiment.marking_curves())),
+        tables.pause_thresholds(json.loads(experiment.pause_thresholds())),
+        tables.headrooms(json.loads(experiment.headrooms())),
+    ]
+    for table in filter(None, before):
         print_table(table, screen)
     for note in experiment.notes():
         screen.print(note, soft_wrap=True, highlight=False)

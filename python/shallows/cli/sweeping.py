@@ -80,18 +80,22 @@ MOST_CURVES = 8
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
-    """Print the marking curves and headroom of points, and the values that the scenario leaves to `auto`.
+    """Print marking curves, pauses and headroom of points, and the values that the scenario leaves to `auto`.
 
     Points with the same values share their tables, whose titles name their schemes and axis values.
     """
-    shared: dict[tuple[str, str, tuple[str, ...]], list[Point]] = {}
+    shared: dict[tuple[tuple[str, str, str], tuple[str, ...]], list[Point]] = {}
     for point in points:
-        shared.setdefault((point.curves, point.headrooms, point.notes), []).append(point)
-    for number, ((curves, headrooms, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
-        of = _what_is_common(group, points)
+        values = (point.curves, point.pauses, point.headrooms)
+        shared.setdefault((values, point.notes), []).append(point)
+    for number, ((values, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
+        common = _what_is_common(group, points)
+        of = common and f", {common}"
+        curves, pauses, headrooms = map(json.loads, values)
         found = [
-            tables.marking_curves(json.loads(curves), f"Marking curves{of and f', {of}'}"),
-            tables.headrooms(json.loads(headrooms), f"Headroom{of and f', {of}'}"),
+            tables.marking_curves(curves, f"Marking curves{of}"),
+            tables.pause_thresholds(pauses, f"Pauses (PFC){of}"),
+            tables.headrooms(headrooms, f"Headroom{of}"),
         ]
         for table in filter(None, found):
             # Notes are printed only below the first tables.

@@ -90,7 +90,7 @@ def compare(
 
 
 class _Comparer:
-    """Compares schemes at one point of the sweep after the other, and collects notes."""
+    """Compares schemes at each point of the sweep in turn, and collects notes."""
 
     def __init__(
         self,

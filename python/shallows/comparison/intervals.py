@@ -69,7 +69,7 @@ def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | 
 
 
 def said_of_bars(counts: Collection[int]) -> str:
-    """Return the note of a figure about its means and their bars, from the numbers of seeds.
+    """Return the note that explains a figure's means and bars, given the number of seeds at each point.
 
     >>> said_of_bars([3, 3])
     'Means of 3 seeds; bars: 95 % intervals.'
@@ -143,12 +143,11 @@ def percentile_change(
 ) -> Interval:
     """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
-    The limits are the outermost ratios that a test does not reject. If the true ratio is r, the baseline's
-    values times r have the same percentile as the values of `other`. Both sides then have the same share
-    above this percentile, except for the variation between pairs. The interval of this test is too narrow if
-    pairs agree closely and few flows are near the percentile. Student's interval of the ratios of single
-    pairs is too narrow if groups are short or the distribution has a gap. Each limit is therefore the outer
-    one of the two intervals.
+    Two intervals are computed, and each limit is the outer one of both. (1) All ratios r that a test does not
+    reject. If r is the true ratio and the baseline's values are multiplied by r, both sides have the same
+    share of values above the percentile, except for the variation between pairs. This interval is too narrow
+    if pairs agree closely and few values are near the percentile. (2) Student's interval of the ratios of the
+    pairs. It is too narrow if groups are short or the distribution has a gap.
 
     All observations must be positive.
     """

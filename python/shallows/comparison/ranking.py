@@ -214,7 +214,7 @@ class _Front:
                 self.beats[winner, loser] = True
 
     def of(self, place: str) -> tuple[Front, list[str], list[str]]:
-        """Return the state of a value, the values that beat it, and those for which this is undecided."""
+        """Return the state of a value, the values that beat it, and the values that may beat it."""
         import numpy as np
 
         index = self.places.index(place)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         slowdown_cdf,
         starvation,
     )
+    from shallows.figures.lossless import headroom, pauses
     from shallows.figures.over_time import cwnd, goodput, heat_map, queue
     from shallows.figures.schemes import dots, frontier
     from shallows.figures.style import STYLE, save
@@ -38,8 +39,10 @@ __all__ = [
     "fct_cdf",
     "frontier",
     "goodput",
+    "headroom",
     "heat_map",
     "incast",
+    "pauses",
     "ping",
     "query_cdf",
     "queue",
@@ -60,8 +63,10 @@ _HOMES = {
     "fct_cdf": "shallows.figures.distributions",
     "frontier": "shallows.figures.schemes",
     "goodput": "shallows.figures.over_time",
+    "headroom": "shallows.figures.lossless",
     "heat_map": "shallows.figures.over_time",
     "incast": "shallows.figures.against",
+    "pauses": "shallows.figures.lossless",
     "ping": "shallows.figures.distributions",
     "query_cdf": "shallows.figures.distributions",
     "queue": "shallows.figures.over_time",

@@ -174,7 +174,7 @@ def _limits(
 
 
 def _heights(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the height of each row by point and metric; names of points are above their metrics."""
+    """Return the vertical position of each row by point and metric; a point's name precedes its metrics."""
     heights: dict[tuple[str, str], float] = {}
     height = 0.0
     for point in dict.fromkeys(describe(row.point) for row in rows):

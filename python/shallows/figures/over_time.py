@@ -107,7 +107,7 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []
-    for scheme, label, run in _each(runs):
+    for scheme, label, run in each_run(runs):
         known = ports_of(run)
         wanted = chosen if ports else [*chosen, *pools_beside(run, chosen)]
         for name, series in backlogs(run, wanted).items():
@@ -151,7 +151,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     ever = set(busiest(runs, most=len(ports_of(runs[0]))))
     chosen = ports or [port for port in ports_of(runs[0]) if port in ever]
     maps = []
-    for _, label, run in _each(runs):
+    for _, label, run in each_run(runs):
         rows = backlogs(run, chosen)
         edges = np.linspace(0, end_us(run), FIELDS + 1)
         field = np.array([series.highest(edges) for series in rows.values()])
@@ -212,7 +212,7 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     'cwnd (KB)'
     """
     shown = []
-    for _, label, run in _each(as_list(runs)):
+    for _, label, run in each_run(as_list(runs)):
         shown.append((label, windows(run, flows, MOST_LINES), end_us(run)))
     top = max(series.max() for _, lines, _ in shown for series in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
@@ -248,7 +248,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     import polars as pl
 
     shown = []
-    for _, label, run in _each(as_list(runs)):
+    for _, label, run in each_run(as_list(runs)):
         flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
         chosen = choose_flows(run, flows, flow_traces["flow"])
         edges = np.linspace(0, end_us(run), GOODPUT_SLICES + 1)
@@ -271,7 +271,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     return _draw_over_time(shown, "goodput", style.Unit("Gb/s", 1))
 
 
-def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
+def each_run(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
     """Return for each run the name of its scheme, its label (with the seed if needed), and the run."""
     named = []
     for name, members in groups(runs).items():

@@ -251,7 +251,7 @@ def _varied(runs: Sequence[Run]) -> set[str]:
 
 
 def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
-    """Return the labels that differ between runs, except for the axis of the rows."""
+    """Return a run's labels on the axes that vary, except for the axis of the rows."""
     kept = {axis: value for axis, value in labels(run).items() if axis in varied}
     return {
         axis: value for axis, value in kept.items() if rows not in {axis, axis_name(axis).replace(" ", "_")}
@@ -259,7 +259,7 @@ def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Return a dict from each point of the sweep to a dict from each scheme to its runs."""
+    """Return a dict that maps each point of the sweep to its runs, in a dict by scheme."""
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}
@@ -393,7 +393,7 @@ def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
 
 
 def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
-    """Set a scale that includes zero: `DECADES` decades if values span more than one, otherwise linear."""
+    """Set a scale that includes zero: `DECADES` decades if values span over a decade, otherwise linear."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     positive = [value for value in values if value > 0]
@@ -473,7 +473,7 @@ def _factor(name: str) -> float:
 
 
 def _label(name: str, *, relative: bool = False) -> str:
-    """Return the label of an axis of a metric.
+    """Return the axis label of a metric.
 
     >>> _label("fct_us.small.p99@0..4"), _label("queries.all.mean"), _label("loss_rate_in_switches")
     ('FCT small p99, workload 0..4 (µs)', 'queries, mean (µs)', 'loss in switches (%)')

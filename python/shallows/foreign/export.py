@@ -1,4 +1,4 @@
-"""Export of scenarios and runs to HPCC's files: `topology.txt`, `flow.txt` and `fct.txt`."""
+"""Export of scenarios and runs to HPCC's files: `topology.txt`, `flow.txt`, `fct.txt` and `pfc.txt`."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ SERVICE_PORT = 5_001
 
 
 def hpcc(source: ScenarioLike | Run, what: str) -> str:
-    """Return the text of HPCC's file `fct`, `flow` or `topology`, from a run's folder or a scenario file.
+    """Return the text of HPCC's file `fct`, `pfc`, `flow` or `topology`, from a run or a scenario file.
 
     Raises
     ------
@@ -43,8 +43,9 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
                 f"{run.path} is a run's folder; a topology is exported from a scenario",
                 f"give {run.path / 'scenario.toml'}",
             )
-        return fct(run) if what == "fct" else _flows_of_run(run)
-    if what == "fct":
+        write_text = {"fct": fct, "pfc": pfc, "flow": _flows_of_run}[what]
+        return write_text(run)
+    if what in ("fct", "pfc"):
         name = source.source.file if isinstance(source, HasSource) else source
         raise ShallowsError(
             f"{name} is not a run's folder", "run the scenario first, and name the folder of the run"
@@ -191,6 +192,38 @@ def fct(run: Run) -> str:
         + "\n"
         for one, other, port, to, size, *found in flows.select(columns + times).iter_rows()
     )
+
+
+def pfc(run: Run) -> str:
+    """Return `pfc.txt` of a run: a line for each time that a port is paused or resumed, in order of time.
+
+    Its columns (third.cc, `get_pfc`): time in ns, node, 0 for a host or 1 for a switch, interface, and 1
+    for a pause or 0 for its end. Interfaces of a node are numbered from 1 in the order of `topology.txt`.
+    HPCC writes the time at which a frame arrives; here it is the time at which a pause takes effect.
+    """
+    if run.pause_times is None:
+        raise ShallowsError(
+            f"{run.path} has no record of pauses over time",
+            "export a run of a scenario with switch.lossless, made with this version",
+        )
+    built = network(run.scenario["topology"])
+    names = [*built.hosts, *built.switches]
+    ids = node_ids(built.hosts, built.switches)
+    interfaces: dict[str, str] = {}
+    cables = [0] * len(names)
+    for cable in built.cables:
+        for node, peer in ((cable.one, cable.other), (cable.other, cable.one)):
+            cables[node] += 1
+            kind = int(node >= len(built.hosts))
+            interfaces[f"{names[node]}->{names[peer]}"] = f"{ids[node]} {kind} {cables[node]}"
+    changes = []
+    for start, end, port in run.pause_times.select("start_us", "end_us", "port").iter_rows():
+        changes.append((start, f"{interfaces[port]} 1"))
+        if end is not None:
+            changes.append((end, f"{interfaces[port]} 0"))
+    # Changes at the same time stay in the order of the pauses.
+    changes.sort(key=lambda change: change[0])
+    return "".join(f"{round(us * 1_000)} {change}\n" for us, change in changes)
 
 
 def _address(node: int) -> str:

@@ -1,9 +1,9 @@
 """HPCC's `config.txt`, `topology.txt` and `flow.txt` (alibaba-edu/High-Precision-Congestion-Control).
 
 The input of HPCC's `scratch/third.cc` becomes a scenario: the network as a graph, the flows as a list,
-switches and senders from the configuration. HPCC has lossless links (PFC) and senders that pace by rate;
-scenarios have neither. Therefore only CC_MODE 8 (DCTCP) has a counterpart, and keys without a counterpart are
-rejected.
+switches and senders from the configuration. HPCC has lossless links (PFC), which are not imported,
+and senders that pace by rate, which scenarios do not have. Therefore only CC_MODE 8 (DCTCP) has a
+counterpart, and keys without a counterpart are rejected.
 """
 
 from collections import Counter

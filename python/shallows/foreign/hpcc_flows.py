@@ -78,7 +78,7 @@ class _Reader:
         return True
 
     def _flows(self, block: Block, read: dict[str, "Numbers"]) -> dict[str, "Numbers"] | None:
-        """Return the fields of the flows of a block; None if a line must be read word by word."""
+        """Return the fields of all flows in a block; None if a line must be read word by word."""
         import numpy as np
 
         hosts = np.full(max(self._numbers) + 1, -1, np.int64)

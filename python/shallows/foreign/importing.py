@@ -98,17 +98,18 @@ def export_hpcc(
     source: ScenarioLike | Run,
     *,
     fct: str | Path | None = None,
+    pfc: str | Path | None = None,
     flow: str | Path | None = None,
     topology: str | Path | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write HPCC's `fct.txt`, `flow.txt` or `topology.txt` from a run or a scenario.
+    """Write HPCC's `fct.txt`, `pfc.txt`, `flow.txt` or `topology.txt` from a run or a scenario.
 
     Parameters
     ----------
     source
         A run or its folder, or a scenario or its file.
-    fct, flow, topology
+    fct, pfc, flow, topology
         Files to write; at least one.
     force
         Whether to replace existing files.
@@ -123,9 +124,11 @@ def export_hpcc(
     ShallowsError
         If no file is named, the source lacks the data, or a file cannot be written.
     """
-    wanted = {"fct": fct, "flow": flow, "topology": topology}
+    wanted = {"fct": fct, "pfc": pfc, "flow": flow, "topology": topology}
     if not any(wanted.values()):
-        raise ShallowsError("no output file was named", "name a file with -o (fct.txt), --flow or --topology")
+        raise ShallowsError(
+            "no output file was named", "name a file with -o (fct.txt), --pfc, --flow or --topology"
+        )
     texts = {Path(path): export.hpcc(source, what) for what, path in wanted.items() if path}
     return export.write(texts, force=force)
 

@@ -180,8 +180,10 @@ def _paragraph(block: Block) -> str:
 
 
 def _drawing(block: Block) -> str:
-    # The content is SVG from `reports.topology`, which escapes names.
-    return f'<figure class="drawing">{block.content}<figcaption>{text(block.note)}</figcaption></figure>\n'
+    # The content is SVG from `reports.topology` or `reports.pause_tree`, which escape names.
+    title = f"<h3>{text(block.title)}</h3>" if block.title else ""
+    note = f"<figcaption>{text(block.note)}</figcaption>"
+    return f'{title}<figure class="drawing">{block.content}{note}</figure>\n'
 
 
 def _picture(block: Block) -> str:

@@ -153,7 +153,7 @@ class Site:
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Return the charts of a sweep; if there are new runs, redraw them after a minimum age."""
+        """Return the charts of a sweep; redraw them for new runs once they have reached a minimum age."""
         names = [run.path for run in runs]
         last = self.drawn.get(folder)
         if last and (last.runs == names or time.monotonic() < last.until):

@@ -14,7 +14,7 @@ from shallows.errors import ShallowsError
 from shallows.figures.style import CLOSE, Unit, size_unit, time_unit
 from shallows.quantity import percent, size
 from shallows.reports import chart as charts
-from shallows.reports import setup, topology
+from shallows.reports import pause_tree, setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
@@ -66,21 +66,28 @@ def page(run: Run) -> str:
             Section("Question", [Block("text", found)] if (found := setup.question(text)) else []),
             Section("Warnings", [Block("warning", each) for each in warnings(summary)]),
             set_up(run),
-            Section("Results", [*map(table, _results(run)), *_observations(summary)]),
+            Section(
+                "Results", [*map(table, _results(run)), *pause_tree.blocks(run), *_observations(summary)]
+            ),
             Section("Charts", [chart(made) for made in _charts(run)]),
             again([run], [setup.command(run)], text),
         ],
     )
 
 
-def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
-    """Return the section with the network, its settings, and `curves` (default: the run's marking curves)."""
+def set_up(run: Run, known: Mapping[str, Any] | None = None) -> Section:
+    """Return the section with the network and its settings.
+
+    `known` has the marking curves, thresholds of pauses, and headroom, by default those of the run's summary.
+    """
+    known = run.summary if known is None else known
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
-    marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
+    marks = tables.marking_curves(known["marking_curves"])
     # A table of many curves has them as rows and not as columns, as a page is higher than it is wide.
-    blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
+    for made in filter(None, [marks, *tables.lossless(known)]):
+        blocks.append(table(made.turned() if len(made.columns) > MOST_CURVES + 1 else made))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
     return Section("Set-up", [*blocks, Block("facts", settings(run.scenario), title)])

@@ -67,7 +67,7 @@ class Page:
         return [chart(self._backlogs(states, used))]
 
     def _backlogs(self, states: Sequence[State], used: Sequence[str]) -> Chart:
-        """Return a chart of the longest queues; `used` are the ports, those with the longest queues first."""
+        """Return a chart of the longest queues; `used` lists the ports, with the longest queue first."""
         chosen = {*used[:MOST_LINES]}
         drawn = [port.name for port in states[-1].ports if port.name in chosen]
         self.looks = {name: look for name, look in self.looks.items() if name in drawn}

@@ -228,14 +228,20 @@ def _results(runs: Sequence[Run]) -> list[Block]:
 
 
 def _set_up(runs: Sequence[Run]) -> Section:
-    """Return the section with the first run's settings, all distinct marking curves, and the sweep's axes."""
-    curves: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""
-        for curve in run.summary["marking_curves"]:
-            # Marking curves that are equal for several loads or seeds share a column.
-            curves.setdefault(repr(curve), curve | {"port": f"{curve['port']}{where}"})
-    section = set_up(runs[0], list(curves.values()))
+    """Return the section with the first run's settings, all distinct marking curves, and the sweep's axes.
+
+    The thresholds of pauses and headroom of lossless classes are also those of all runs.
+    """
+    known = {}
+    for key in ("marking_curves", "pause_thresholds", "headroom"):
+        distinct: dict[str, dict[str, Any]] = {}
+        for run in runs:
+            where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""
+            for of_port in run.summary.get(key, []):
+                # Marking curves that are equal for several loads or seeds share a column.
+                distinct.setdefault(repr(of_port), of_port | {"port": f"{of_port['port']}{where}"})
+        known[key] = list(distinct.values())
+    section = set_up(runs[0], known)
     section.blocks.insert(1, Block("facts", _varied(runs)))
     return section
 

@@ -26,7 +26,7 @@ MOST_NAMED = DOMINATED
 
 
 def comparable_axes(runs: Sequence[Run]) -> list[str]:
-    """Return the axes of a sweep whose values do not change the flows, so that runs can be compared."""
+    """Return those axes of a sweep that do not change the flows, so that runs along them are comparable."""
     found = parse_toml(read_text(runs[0].path / "scenario.toml", remedy=DAMAGED)).get("sweep", {})
     together = found.get("together", {}) if isinstance(found, dict) else {}
     axes = dict.fromkeys(axis for run in runs for axis in run.labels if axis != "seed")

@@ -63,7 +63,7 @@ def describe(topology: Mapping[str, Any], network: Network) -> str:
 
 
 def _oversubscription(hosts: int, host_rate: str, uplinks: int, uplink_rate: str) -> str:
-    """Describe a switch's oversubscription: the total rate of its hosts over that of its uplinks."""
+    """Describe a switch's oversubscription: the total rate of its hosts divided by that of its uplinks."""
     ratio = hosts * parse_rate(host_rate) / (uplinks * parse_rate(uplink_rate))
     return f"{'oversubscribed' if ratio > 1 else 'not oversubscribed'}, {digits(ratio)} to 1"
 

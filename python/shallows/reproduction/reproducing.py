@@ -152,7 +152,7 @@ def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep)
 def _judge(
     made: Reproduction, experiment: Experiment, points: Sequence[Point], runs: Sequence[Run], *, quick: bool
 ) -> None:
-    """Add the findings of an experiment, and the figure of its values beside the paper's."""
+    """Add the findings of an experiment, and the figure that shows its values beside the paper's."""
     measured = [Measured(run.labels, cache(partial(measure, run))) for run in runs] or [
         Measured(point.source.labels, cache(partial(compute, point.source))) for point in points
     ]

@@ -136,6 +136,9 @@ def _simulate(
     engine["packet_hops_per_s"] = round(engine["packet_hops"] / wall)
     engine["peak_rss_mb"] = round(peak_memory_mb(), 1)
     summary["marking_curves"] = json.loads(experiment.marking_curves())
+    if headrooms := json.loads(experiment.headrooms()):
+        summary["headroom"] = headrooms
+        summary["pause_thresholds"] = json.loads(experiment.pause_thresholds())
     summary["notes"] = experiment.notes()
     summary["observations"] = results.observations()
     summary["warnings"] = experiment.warnings() + results.warnings()

@@ -299,7 +299,7 @@ def _carry(
 
 
 def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
-    """Return the results in the program's final message; raise an error for any other message or none."""
+    """Return the results in the program's final message; raise an error if it has none."""
     match said:
         case {"done": dict() as done}:
             return done

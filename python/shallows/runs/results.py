@@ -220,6 +220,11 @@ class Run:
         return self._optional_table("pauses")
 
     @cached_property
+    def pause_times(self) -> "pl.DataFrame | None":
+        """One row for each pause of a port, with its start and end; None without lossless classes."""
+        return self._optional_table("pause_times")
+
+    @cached_property
     def traces(self) -> "pl.DataFrame | None":
         """One row for each recorded change of a traced port; None unless `measure.traces` is set."""
         return self._optional_table("traces")

@@ -85,7 +85,8 @@ def run_source(
         return Run(folder)
     if folder.exists() and not is_run_of(folder, experiment.hash):
         raise ShallowsError(
-            f"{folder} exists and contains something else", "name another folder, or remove this folder"
+            f"{folder} exists, but contains no run of this scenario",
+            "name another folder, or remove this folder",
         )
     return execute(source, experiment, folder, threads=asked)
 

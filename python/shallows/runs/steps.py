@@ -58,10 +58,10 @@ class Series:
 
     @classmethod
     def read(cls, frame: "pl.DataFrame", value: str, end: float, before: float | None = None) -> "Series":
-        """Read a series from column `value` of a table with `time_us`, in any order.
+        """Read a series from two columns of a table: `time_us`, and the one that `value` names.
 
-        The last value holds until `end`, in µs. `before` is the value from the beginning of the run until the
-        first row; without it, the series begins with the first row.
+        Rows may be in any order. The last value holds until `end`, in µs. `before` is the value from the
+        beginning of the run until the first row; without it, the series begins with the first row.
         """
         import numpy as np
 

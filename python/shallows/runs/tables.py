@@ -1,5 +1,6 @@
 """Results of one run as tables, for the terminal and for reports."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -69,6 +70,52 @@ def _either(numbers: Sequence[int]) -> str:
     return " or ".join(map(str, numbers))
 
 
+def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)") -> Table | None:
+    """Tabulate when each kind of port pauses its senders, and whether ECN marks before that.
+
+    `rows` are the thresholds by kind of port. Returns None without lossless classes.
+    """
+    ports = list(rows)
+    if not ports:
+        return None
+    levels = [{level["groups"]: level for level in port["levels"]} for port in ports]
+    numbers = sorted({number for of_port in levels for number in of_port})
+
+    def lines(name: str, show: Callable[[dict[str, Any]], str]) -> list[list[str]]:
+        found = []
+        for number in numbers:
+            cells = [show(level[number]) if number in level else NOTHING for level in levels]
+            if any(cell != NOTHING for cell in cells):
+                found.append([f"{name}, {number} group{'s' if number > 1 else ''}", *cells])
+        return found
+
+    table = [
+        ["arrivals", *(rate(port["rate_bps"]) for port in ports)],
+        ["shared memory", *(size(port["shared_bytes"]) for port in ports)],
+        *lines("pauses at", lambda level: size(level["group_bytes"])),
+        *lines("after µs", lambda level: digits(level["after_us"])),
+        *lines("first", _first),
+        ["ECN always first below", *(size(port["mark_below_bytes"]) for port in ports)],
+    ]
+    kinds = Counter(port["port"] for port in ports)
+    # Ports of one kind at unlike switches are told apart by the name of a switch.
+    places = [f" of {port['example'].split('->')[0]}" if kinds[port["port"]] > 1 else "" for port in ports]
+    columns = ["", *(f"{port['ports']} × {port['port']}{of}" for port, of in zip(ports, places, strict=True))]
+    note = (
+        "Pauses at: memory of a lossless group when it pauses its sender, while this number of groups of the "
+        "switch is congested. After: time until then if as many ports receive at their rate for one port of "
+        "the same rate. First: ECN if the queue of that port marks packets before the pause."
+    )
+    return Table(title, columns, table, note=note)
+
+
+def _first(level: dict[str, Any]) -> str:
+    pauses, marks = level["pause_first"], level["mark_first"]
+    if pauses and marks:
+        return f"PFC at {', '.join(pauses)}"
+    return "PFC" if pauses else "ECN" if marks else NOTHING
+
+
 HEADROOM = {
     "own_bytes": "packet before the PFC frame, and the frame",
     "cable_bytes": "cable, both directions",
@@ -96,6 +143,11 @@ def headrooms(rows: Iterable[dict[str, Any]], title: str = "Headroom") -> Table 
         "Headroom: memory that each lossless class of a port has for them."
     )
     return Table(title, columns, table, note=note)
+
+
+def lossless(summary: Mapping[str, Any]) -> list[Table | None]:
+    """Tabulate what is known before the run about lossless classes: thresholds of pauses, and headroom."""
+    return [pause_thresholds(summary.get("pause_thresholds", [])), headrooms(summary.get("headroom", []))]
 
 
 def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
@@ -253,7 +305,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if there are none, or only at one kind except `nic`."""
+    """Tabulate losses and marks by kind of port; None if only one kind has any, and it is not `nic`."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:

@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gap of each selected flow that arrived after the warm-up."""
+    """Return a statistic of `column`, which has each flow's longest gap, over the selected counted flows."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(
@@ -309,7 +309,7 @@ class Bin:
 
     @classmethod
     def mean(cls, words: Sequence[str]) -> Self:
-        """Parse a bin such as `small`, with the mean."""
+        """Parse a bin such as `small`; the statistic is the mean."""
         return cls._of(words, [], lambda values: float(values.mean()))
 
     @classmethod
@@ -384,7 +384,7 @@ def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
 
 
 def jain_of_classes(run: Run, of: Bin) -> float:
-    """Return Jain's index of the classes' mean goodputs, each over its completed flows of a size bin."""
+    """Return Jain's index of the mean goodput of each class, over its completed flows in a size bin."""
     import polars as pl
 
     flows, sizes, kept = _complete(run, of.name)
@@ -411,7 +411,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows with a size, their sizes, and a mask of the bin's completed flows after the warm-up."""
+    """Return flows whose size is known, their sizes, and a mask of the size bin's flows that count."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)

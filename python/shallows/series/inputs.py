@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NEEDED = {
     "queues": 'set measure.sample_queues = "10us"',
     "flow_traces": "set measure.flow_traces = [{ sample = 4 }]",
+    "pauses": "set switch.lossless",
+    "pause_times": "set switch.lossless",
     "pings": 'add a workload of kind "ping"',
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }

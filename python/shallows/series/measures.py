@@ -116,7 +116,7 @@ PLACED: dict[str, Kind] = {
 
 
 def _everywhere(_: str) -> None:
-    """Accept the empty place of a metric of the whole run."""
+    """Return no place, because the metric describes the whole run."""
 
 
 def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:

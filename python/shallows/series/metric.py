@@ -65,7 +65,7 @@ class Metric:
 
     @property
     def words(self) -> list[str]:
-        """Words after the kind."""
+        """Words of the name after its kind."""
         return percentiles.words(self.head)[1:]
 
     @property
@@ -334,7 +334,7 @@ class Pair:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `ONE/OTHER`."""
+        """Parse a pair, written as `ONE/OTHER`."""
         first, slash, second = text.partition("/")
         if not slash:
             raise UnknownMetric(f"{text!r} is not a pair", "write two hosts, classes or groups as ONE/OTHER")
@@ -464,7 +464,7 @@ class Span:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `12..14`.
+        """Parse a span in seconds, such as `12..14`.
 
         >>> Span.parse("0..0.5")
         Span(begin_us=0.0, end_us=500000.0)
@@ -479,7 +479,7 @@ class Span:
         return span
 
     def check_slices(self, slices: Window) -> None:
-        """Reject slices that are longer than the span, or too many."""
+        """Reject slices that are longer than the span, or too numerous."""
         length = self.end_us - self.begin_us
         if slices.us > length:
             raise UnknownMetric(

@@ -98,7 +98,7 @@ def from_finished(points: Sequence[Point]) -> list[Cost | None]:
 
 
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
-    """Run short trials of some points of each scheme, then return costs like `from_finished`.
+    """Run short trials of some points of each scheme, then return the costs in the form of `from_finished`.
 
     As many trials run at the same time, and on as many threads, as points of the sweep would, so that the
     machine has the same load. `say` is called with a line of text before each group of trials.
@@ -173,7 +173,7 @@ def _scheme(point: Point) -> Any:
 
 
 def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
-    """Run trials of points concurrently; None for a point that makes no progress or fails."""
+    """Run trials of points concurrently; return costs, None for a point that fails or makes no progress."""
     start = time.perf_counter()
     children = [Child() for _ in sources]
     costs: list[Cost | None] = [None] * len(sources)

@@ -161,6 +161,7 @@ def _point(source: Source, experiment: "Experiment", folder: Path | None) -> Poi
         damage,
         need=need_of(experiment),
         curves=experiment.marking_curves(),
+        pauses=experiment.pause_thresholds(),
         headrooms=experiment.headrooms(),
         notes=(*experiment.notes(),),
     )

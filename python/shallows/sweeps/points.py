@@ -50,6 +50,8 @@ class Point:
     """Lower bound on the point's memory; None for a testbed run."""
     curves: str = "[]"
     """Marking curves as JSON."""
+    pauses: str = "[]"
+    """Thresholds of pauses of lossless classes as JSON, by kind of port."""
     headrooms: str = "[]"
     """Headroom of lossless classes as JSON, by kind of port."""
     notes: tuple[str, ...] = ()
@@ -152,6 +154,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
                 stamp(folder),
                 need,
                 experiment.marking_curves(),
+                experiment.pause_thresholds(),
                 experiment.headrooms(),
                 (*experiment.notes(),),
             )

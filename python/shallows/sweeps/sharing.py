@@ -1,7 +1,7 @@
 """Sharing of a sweep's points among processes that write into the same folder.
 
-Each point is leased before it runs. A process checks points that other processes have leased once its other
-points are done. Such a point is then either finished, or its lease has expired and it runs in this process.
+Each point is leased before it runs. Once a process has no other points to run, it checks those that other
+processes have leased. If such a point's lease has expired, and the point is unfinished, this process runs it.
 """
 
 import time

@@ -1,16 +1,17 @@
-//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
+//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data; and PFC frames.
 //!
 //! A simulated packet's 16-byte [`Header`] and its [`Body`] hold every field that differs between packets; the other fields follow from the
 //! run's configuration. docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
 
 use shallows_core::Instant;
-use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header};
+use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header, HostId};
 use shallows_scenario::Experiment;
+use shallows_switch::pfc::Frame as PfcFrame;
 use shallows_wire::address::{address, mac};
 use shallows_wire::checksum::Sum;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::tcp_options::{Options, Timestamps};
-use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
+use shallows_wire::{ethernet, icmp, ipv4, pfc, tcp, udp};
 
 use super::numbers::Numbers;
 
@@ -50,6 +51,20 @@ impl Frame {
     /// Returns the kept bytes, from the start of the frame.
     pub(super) fn kept(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Writes the PFC frame with this header, which the node with the number `node` sends.
+    pub(super) fn write_pfc(&mut self, header: &Header, node: u32) {
+        self.bytes.clear();
+        // Switches have the numbers after those of the hosts, so all addresses differ.
+        let ethernet = ethernet::Repr {
+            destination: pfc::DESTINATION,
+            source: mac(HostId(node)),
+            ether_type: pfc::MAC_CONTROL,
+        };
+        ethernet.emit(self.room(ethernet::LEN));
+        pfc::Repr { quanta: PfcFrame::of(header).quanta }.emit(self.room(pfc::LEN));
+        self.len = ethernet::LEN + pfc::LEN;
     }
 
     /// Appends `len` zero bytes and returns them, so that the next header can be written into them.
@@ -370,6 +385,23 @@ mod tests {
         let ack = AckSegment { ack: (1 << 32) - 1, flags: Flags::ACK, ..AckSegment::default() };
         let frame = written(&STACK, &forward(54, PacketKind::PureAck), Some(Body::Ack(ack)), 200);
         assert_eq!(hex(&frame.bytes[42..46]), "00000000");
+    }
+
+    #[test]
+    fn a_pfc_frame_is_a_mac_control_frame() {
+        // Class 3 pauses for 65,535 quanta, and class 4 is resumed. Node 6 has the address of a host with this number.
+        let mut quanta = [None; 8];
+        (quanta[3], quanta[4]) = (Some(0xffff), Some(0));
+        let mut frame = Frame::new(96);
+        frame.write_pfc(&PfcFrame { quanta }.header(), 6);
+        assert_eq!(
+            hex(&frame.bytes[..26]),
+            "0180c200000102000a00000788080101001800000000 0000ffff".replace(' ', "")
+        );
+        assert_eq!((frame.len(), frame.bytes.len()), (60, 60));
+        let (ethernet, contents) = ethernet::Repr::parse(&frame.bytes).expect("a header");
+        let parsed = pfc::Repr::parse(contents).expect("a PFC frame");
+        assert_eq!((ethernet.ether_type, parsed.quanta), (pfc::MAC_CONTROL, quanta));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod tap;
 use std::io;
 
 use shallows_core::Instant;
-use shallows_core::packet::{Body, Header};
+use shallows_core::packet::{Body, Header, HostId};
 use shallows_scenario::{Experiment, Groups};
 
 use frame::{Frame, Stack};
@@ -29,6 +29,8 @@ pub struct Captures {
     /// Header fields that all packets from one host group to another have in common, ordered by the sender's group, then by the receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
+    /// Number of the node that each link leaves.
+    nodes: Vec<u32>,
     /// For each link, the captures that include its packets, and its interface number in each of them.
     places: Vec<Vec<Place>>,
     frame: Frame,
@@ -76,7 +78,8 @@ impl Captures {
         let (groups, stacks) = (experiment.network.groups.clone(), stacks(experiment));
         let frame = Frame::new(kept);
         let said = experiment.shares().contains(&true).then(Said::default);
-        Ok(Self { groups, stacks, files, places, frame, said, captured: Vec::new(), failure: None })
+        let nodes = experiment.network.links.iter().map(|link| link.from.0).collect();
+        Ok(Self { groups, stacks, files, nodes, places, frame, said, captured: Vec::new(), failure: None })
     }
 
     /// Creates the captures of a simulation, which are written to the sinks that `open` returns.
@@ -110,13 +113,17 @@ impl Captures {
         !self.places[link as usize].is_empty()
     }
 
-    /// Records a simulated packet that starts to leave the port of a link. A datagram has no body.
+    /// Records a simulated packet or PFC frame that starts to leave the port of a link. Datagrams and PFC frames have no body.
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
-        let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
         let mut frame = std::mem::take(&mut self.frame);
-        let said = self.said.as_mut().zip(body);
-        let numbers = said.map_or(FIRST, |(said, body)| said.take(link, header, body));
-        self.stacks[from * self.groups.names().len() + to].write(header, body, numbers, &mut frame);
+        if header.destination == HostId::NEXT_NODE {
+            frame.write_pfc(header, self.nodes[link as usize]);
+        } else {
+            let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
+            let said = self.said.as_mut().zip(body);
+            let numbers = said.map_or(FIRST, |(said, body)| said.take(link, header, body));
+            self.stacks[from * self.groups.names().len() + to].write(header, body, numbers, &mut frame);
+        }
         self.write(at, link, frame.kept(), frame.len());
         self.frame = frame;
     }

@@ -14,6 +14,7 @@ use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
 use crate::pause_counts::{Deadlock, PauseCounts};
+use crate::pause_interval::PauseInterval;
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
 use crate::sampler::{Entity, SampleRow};
@@ -45,6 +46,7 @@ pub struct Report {
     pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) pauses: Vec<PauseCounts>,
     pub(crate) deadlock: Option<Deadlock>,
+    pub(crate) pause_intervals: Vec<PauseInterval>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
 }
@@ -70,6 +72,8 @@ pub struct Measured {
     pub pauses: Vec<PauseCounts>,
     /// Deadlock that has ended the run.
     pub deadlock: Option<Deadlock>,
+    /// Pauses over time, in order of their start, and at equal times in order of port and class.
+    pub pause_intervals: Vec<PauseInterval>,
     /// Number of packets in each capture.
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
@@ -127,6 +131,7 @@ impl Measured {
             }
             whole.ports.append(&mut partition.ports);
             whole.pauses.append(&mut partition.pauses);
+            whole.pause_intervals.append(&mut partition.pause_intervals);
             whole.samples.append(&mut partition.samples);
             whole.trace.append(&mut partition.trace);
             whole.tally += partition.tally;
@@ -140,6 +145,7 @@ impl Measured {
         }
         whole.ports.sort_by_key(|port| port.link);
         whole.pauses.sort_by_key(|pause| (pause.link, pause.class));
+        whole.pause_intervals.sort_unstable();
         whole.samples.sort_by_key(|row| (row.at, row.entity));
         whole.trace.sort_by_key(|row| (row.at, row.link));
         whole
@@ -167,6 +173,7 @@ impl Report {
             lost: measured.lost,
             pauses: measured.pauses,
             deadlock: measured.deadlock,
+            pause_intervals: measured.pause_intervals,
             datagram_bytes: measured.datagram_bytes,
             end: measured.end,
         };
@@ -207,6 +214,11 @@ impl Report {
     /// Returns the counts of pauses by port and lossless class.
     pub fn pauses(&self) -> &[PauseCounts] {
         &self.pauses
+    }
+
+    /// Returns the pauses of all ports over time, in order of their start, and at equal times in order of port and class.
+    pub fn pause_intervals(&self) -> &[PauseInterval] {
+        &self.pause_intervals
     }
 
     /// Returns the packets that were in flight on the link `name` when it went down.

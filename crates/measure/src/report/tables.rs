@@ -14,6 +14,7 @@ use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::QUANTITIES;
 use crate::pause_counts::PauseCounts;
+use crate::pause_interval::PauseInterval;
 use crate::sampler::{Entity, SampleRow};
 use shallows_core::Address;
 
@@ -24,6 +25,7 @@ impl Report {
         let optional = [
             ("markers", self.markers.iter().any(|markers| !markers.is_empty())),
             ("pauses", experiment.network.lossless.is_some()),
+            ("pause_times", experiment.network.lossless.is_some()),
             ("queries", self.asks()),
             ("queues", experiment.sample_queues.is_some()),
             ("traces", !experiment.port_traces.is_empty()),
@@ -45,6 +47,7 @@ impl Report {
             "counters" => self.write_counters(out),
             "markers" => self.write_markers(out),
             "pauses" => self.write_pauses(out),
+            "pause_times" => self.write_pause_times(out),
             "queries" => self.write_queries(out),
             "queues" => self.write_queues(out),
             "traces" => self.write_traces(out),
@@ -227,6 +230,20 @@ impl Report {
             ("dropped_by_watchdog", counts(|row| row.dropped_by_watchdog)),
             ("headroom_bytes", counts(|row| row.headroom.0)),
             ("max_headroom_bytes", counts(|row| row.max_headroom.0)),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time; `end_us` is null if the pause
+    /// lasted until the end of the run.
+    fn write_pause_times(&self, out: impl Write + Send) -> io::Result<()> {
+        let (links, rows) = (&self.experiment.network.links, &self.pause_intervals);
+        let end = |row: &PauseInterval| row.until.map(|until| until.as_secs_f64() * 1e6);
+        let columns = [
+            ("start_us", Column::Floats(rows.iter().map(|row| row.since.as_secs_f64() * 1e6).collect())),
+            ("end_us", Column::OptionalFloats(rows.iter().map(end).collect())),
+            ("port", Column::Text(rows.iter().map(|row| links[row.link as usize].name.clone()).collect())),
+            ("class", Column::Integers(rows.iter().map(|row| row.class.into()).collect())),
         ];
         parquet::write(&columns, out)
     }

@@ -55,6 +55,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
         lossless::add_loops(lossless, &mut network, checker);
         network.lossless = lossless::build(lossless, spec, &network, checker);
         network.notes.extend(headroom::sonic_notes(&network));
+        network.notes.extend(headroom::pool_notes(&network));
     } else {
         nic_pauses::require_lossless(spec, checker);
     }
@@ -157,7 +158,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
                 )
             }
             _ => format!(
-                "links between switches must be at most {MAX_CABLES}, and links times leaves at most {MAX_ROUTES}, \
+                "links between switches must be at most {MAX_CABLES}, and their number times that of leaves at most {MAX_ROUTES}, \
                  got {trunks} links and {leaves} leaves"
             ),
         },

@@ -155,7 +155,7 @@ impl Sizes {
             Spec::Uniform(s) => {
                 if s.from > s.to || s.from.0.0 == 0 {
                     return Err(format!(
-                        "from must be above 0B and at most to, got from = {} and to = {}",
+                        "`from` must be above 0B and not larger than `to`, got from = {} and to = {}",
                         s.from, s.to
                     ));
                 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Duration, Instant};
-use shallows_measure::{Lost, PauseCounts};
+use shallows_measure::{Lost, PauseCounts, PauseInterval};
 use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
@@ -84,6 +84,7 @@ impl<T: Copy + Default> Network<T> {
             receivers,
             sent: 0,
             received: 0,
+            intervals: Vec::new(),
             changes: Vec::new(),
         };
         self.lossless = Some(Box::new(lossless));
@@ -107,7 +108,7 @@ impl<T: Copy + Default> Network<T> {
         if header.destination == HostId::NEXT_NODE {
             let back = self.nodes[node].ports.start + ingress.0;
             lossless.received += 1;
-            let (frame, port) = (frame_of(&header), &mut lossless.ports[back as usize]);
+            let (frame, port) = (Frame::of(&header), &mut lossless.ports[back as usize]);
             port.timers.receive(now, &frame);
             for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
                 counts.pause_frames += u64::from(quanta.is_some_and(|quanta| quanta > 0));
@@ -219,14 +220,14 @@ impl<T: Copy + Default> Network<T> {
                 Change::Stop(_) => {}
                 Change::Go(priority) => {
                     port.counts[usize::from(priority)].ends += 1;
-                    port.go(now, priority, link);
+                    port.go(now, priority, link, &mut lossless.intervals);
                 }
             }
         }
         if port.poll_at <= now
             && let Some(config) = &lossless.watchdog
         {
-            port.poll(now, config, &lossless.classes, link);
+            port.poll(now, config, &lossless.classes, link, &mut lossless.intervals);
         }
         let mut frame = None;
         if port.pauser.wake_at().is_some_and(|at| at <= now) && link.port.busy_until() <= now {
@@ -241,8 +242,11 @@ impl<T: Copy + Default> Network<T> {
                 counts.frames += u64::from(quanta.is_some());
             }
             lossless.sent += 1;
-            let header = header_of(frame);
+            let header = frame.header();
             let nothing = driver.nothing();
+            if link.watch.captured {
+                self.observe(now, place, Some((header, nothing)), driver);
+            }
             if exit == NONE {
                 self.fly(place, arrival, header, nothing, driver);
             } else {
@@ -297,6 +301,20 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
+    /// Returns the pauses of all ports over time, without order.
+    pub(crate) fn pause_intervals(&self) -> Vec<PauseInterval> {
+        let Some(lossless) = &self.lossless else { return Vec::new() };
+        let mut intervals = lossless.intervals.clone();
+        for (link, port) in self.links.iter().zip(&lossless.ports) {
+            for &class in &lossless.classes {
+                let since = port.counts[usize::from(class)].since;
+                let open = |since| PauseInterval { since, link: link.number, class, until: None };
+                intervals.extend(since.map(open));
+            }
+        }
+        intervals
+    }
+
     /// Returns the counts of pauses by port and class, at the `end` of the run.
     pub(crate) fn pause_counts(&self, end: Instant) -> Vec<PauseCounts> {
         let Some(lossless) = &self.lossless else { return Vec::new() };
@@ -339,48 +357,5 @@ impl<T: Copy + Default> Network<T> {
             }
         }
         rows
-    }
-}
-
-/// Returns the header of a frame. The port numbers hold the priorities, enabled and paused ones, and the quanta of the paused ones.
-fn header_of(frame: &Frame) -> Header {
-    let (mut enabled, mut paused, mut most) = (0, 0, 0);
-    for (priority, quanta) in frame.quanta.iter().enumerate() {
-        let Some(quanta) = *quanta else { continue };
-        enabled |= 1 << priority;
-        if quanta > 0 {
-            paused |= 1 << priority;
-            most = quanta;
-        }
-    }
-    Header::new(HostId(0), HostId::NEXT_NODE)
-        .with_ports(enabled << 8 | paused, most)
-        .with_size(FRAME_SIZE.0 as u16)
-}
-
-/// Returns the frame with this header.
-fn frame_of(header: &Header) -> Frame {
-    let (priorities, most) = header.ports();
-    let (enabled, paused) = (priorities >> 8, priorities & 0xff);
-    let quanta = |priority: usize| {
-        let is_in = |mask: u16| mask >> priority & 1 == 1;
-        is_in(enabled).then_some(if is_in(paused) { most } else { 0 })
-    };
-    Frame { quanta: std::array::from_fn(quanta) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_header_holds_the_whole_frame() {
-        for (quanta, most) in [([None; 8], 0), ([Some(7), None, Some(0), None, None, None, None, Some(7)], 7)]
-        {
-            let frame = Frame { quanta };
-            let header = header_of(&frame);
-            assert_eq!(frame_of(&header), frame);
-            assert_eq!((header.ports().1, header.size()), (most, FRAME_SIZE));
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallows_core::{Duration, Instant};
+use shallows_measure::PauseInterval;
 use shallows_scenario::Storm;
 use shallows_switch::ingress::{GroupId, IngressBook};
 use shallows_switch::pfc::{
@@ -33,6 +34,8 @@ pub(super) struct Lossless<T> {
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
     pub(super) received: u64,
+    /// Pauses that have ended.
+    pub(super) intervals: Vec<PauseInterval>,
     /// Scratch space, kept to avoid allocations.
     pub(super) changes: Vec<Change>,
 }

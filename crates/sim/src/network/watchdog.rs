@@ -1,8 +1,8 @@
 //! Pauses of a port, and the PFC watchdog that ends their effect. Only networks with lossless classes run this code.
 
+use shallows_core::Instant;
 use shallows_core::packet::Header;
-use shallows_core::{Duration, Instant};
-use shallows_measure::Lost;
+use shallows_measure::{Lost, PauseInterval};
 use shallows_switch::pfc::{PRIORITIES, Poll, Verdict, WatchdogAction, WatchdogConfig};
 
 use crate::network::link::Link;
@@ -47,11 +47,20 @@ impl PausePort {
         link.port.pause(queue.into());
     }
 
-    /// Resumes the queue of a priority, unless another priority pauses it too.
-    pub(super) fn go<T: Copy + Default>(&mut self, now: Instant, priority: u8, link: &mut Link<T>) {
+    /// Resumes the queue of a priority, unless another priority pauses it too, and adds the pause to `intervals`.
+    pub(super) fn go<T: Copy + Default>(
+        &mut self,
+        now: Instant,
+        priority: u8,
+        link: &mut Link<T>,
+        intervals: &mut Vec<PauseInterval>,
+    ) {
         let Some(queue) = self.queues[usize::from(priority)] else { return };
         let counts = &mut self.counts[usize::from(priority)];
-        counts.paused += counts.since.take().map_or(Duration::ZERO, |since| now - since);
+        if let Some(since) = counts.since.take() {
+            counts.paused += now - since;
+            intervals.push(PauseInterval { since, link: link.number, class: priority, until: Some(now) });
+        }
         let shares = |other: usize| self.queues[other] == Some(queue) && self.counts[other].since.is_some();
         if !(0..PRIORITIES).any(shares) {
             link.port.resume(now, queue.into());
@@ -65,6 +74,7 @@ impl PausePort {
         config: &WatchdogConfig,
         classes: &[u8],
         link: &mut Link<T>,
+        intervals: &mut Vec<PauseInterval>,
     ) {
         self.poll_at = now + config.poll;
         for &class in classes {
@@ -74,7 +84,7 @@ impl PausePort {
             match self.watchdogs[usize::from(class)].on_poll(poll, config) {
                 Some(Verdict::Storm) => {
                     counts.storms += 1;
-                    self.go(now, class, link);
+                    self.go(now, class, link, intervals);
                 }
                 Some(Verdict::Restore) if is_paused => self.stop(now, class, link),
                 Some(Verdict::Restore) | None => {}

@@ -147,8 +147,8 @@ fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Every packet is sent, dropped or still waiting at the end, exactly once. Whenever a packet waits, one is sent, and it has the size
-    /// that `peek` returned.
+    /// Each packet has exactly one fate: it is sent, dropped, or still waiting at the end. While packets wait, every dequeue returns one,
+    /// with the size that `peek` returned.
     #[test]
     fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
         let mut discipline = config.build::<u32>(RATE, stream(1));

@@ -142,8 +142,8 @@ impl IngressBook {
         self.cell.occupied(size).0 / self.cell.size().0
     }
 
-    /// Returns the memory for a packet of `size`, or the reason for refusing it. The memory is for the part of the packet that does not fit
-    /// in the reserved cells of `group`.
+    /// Chooses the memory for the part of a packet of `size` that does not fit in the reserved cells of `group`. Returns an error with the
+    /// reason if there is no room for this part.
     fn place(&self, group: GroupId, size: Bytes) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];

@@ -55,7 +55,7 @@ pub struct GroupConfig {
 pub enum GroupLimit {
     /// *α* times the free part of the pool, with *α* = 2ⁿ (`dynamic_th` *n*).
     Dynamic {
-        /// *n*, from -32 to 32.
+        /// Exponent *n*, from -32 to 32.
         exponent: i8,
     },
     /// A fixed size (`static_th`).

@@ -68,7 +68,7 @@ impl Limit {
             }
     }
 
-    /// Returns the number of free cells of the pool at or below which a group with `shared` cells can take no further cell.
+    /// Returns the largest number of free cells in the pool for which a group with `shared` cells can take no further cell.
     fn fires_at(self, shared: u64, compares: Compares) -> u64 {
         match (self, compares) {
             // c >= α · free
@@ -80,7 +80,7 @@ impl Limit {
         }
     }
 
-    /// Returns the number of free cells of the pool at or above which `shared` cells are within the limit.
+    /// Returns the smallest number of free cells in the pool for which a group with `shared` cells is within the limit.
     fn allows_from(self, shared: u64) -> u64 {
         match self {
             Self::Dynamic { exponent } => divided(shared, exponent).1,
@@ -168,8 +168,8 @@ impl Account {
         self.reserved -= cells - from_headroom - from_shared;
     }
 
-    /// Returns the number of free cells of the pool at or below which the group is paused; `None` if the group is not paused because it is
-    /// lossy, has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's
+    /// Returns the largest number of free cells in the pool at which the group is paused; `None` if the group cannot be paused, because it
+    /// is lossy, has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's
     /// limit) is paused at any number of free cells.
     fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
@@ -179,7 +179,7 @@ impl Account {
         can_fire.then(|| self.limit.fires_at(self.shared, compares))
     }
 
-    /// Returns the number of free cells of the pool at or above which the paused group is resumed; `None` while the group uses headroom.
+    /// Returns the smallest number of free cells in the pool at which the paused group is resumed; `None` while the group uses headroom.
     ///
     /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). The group must also have freed its headroom,
     /// so that all of it is available after the next pause. It must not be at its limit, or it would be paused at once.

@@ -39,9 +39,9 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Sending groups, each with the number of free cells of the pool at or below which the group is paused.
+    /// Sending groups, each with the largest number of free cells in the pool at which the group is paused.
     pub(super) armed: BTreeSet<(u64, GroupId)>,
-    /// Paused groups that use no headroom, each with the number of free cells of the pool at or above which the group is resumed.
+    /// Paused groups that use no headroom, each with the smallest number of free cells in the pool at which the group is resumed.
     pub(super) paused: BTreeSet<(u64, GroupId)>,
 }
 

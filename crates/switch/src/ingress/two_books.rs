@@ -30,8 +30,8 @@ pub struct Counted<T> {
 }
 
 impl<L> TwoBooks<'_, L> {
-    /// Handles a packet that arrived through `ingress` and must leave through `port`. All dropped packets, whether this one or waiting
-    /// ones, are passed to `effects`.
+    /// Handles a packet that arrived through `ingress` and must leave through `port`. All dropped packets (the arriving one, or waiting
+    /// ones) are passed to `effects`.
     ///
     /// A packet that finds its port idle leaves at once and is charged in neither book. After every call of a function of this type, the
     /// driver must carry out the signals that [`IngressBook::next_signal`] returns.

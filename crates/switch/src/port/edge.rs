@@ -210,7 +210,7 @@ impl Edge {
         None
     }
 
-    /// Ends the halt, because a waiting packet may leave again.
+    /// Clears `halted`, because a queue with waiting packets may send again.
     #[cold]
     pub(super) fn go_on(&mut self, now: Instant) {
         self.halted = false;
@@ -303,7 +303,7 @@ impl Edge {
         buffer.release(self.account + queue, size, memory);
     }
 
-    /// Returns the counters that count packets of `queue`.
+    /// Returns the counters for the packets of `queue`.
     #[inline(always)]
     fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
         waiting.books(queue, &mut self.books)

@@ -1,6 +1,6 @@
 //! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94) and the WFQ of MQ-ECN's development code.
 //!
-//! Both compute virtual time from tags that they have assigned, so they need not simulate GPS.
+//! Both algorithms compute virtual time from tags that they have assigned, so they need not simulate GPS.
 
 use shallows_core::{Bytes, Instant};
 

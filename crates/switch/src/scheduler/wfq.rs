@@ -19,8 +19,8 @@ pub enum VirtualTime {
     /// transmission time of one packet.
     #[default]
     Gps,
-    /// Tag of the packet on the wire, as in SCFQ (Golestani, INFOCOM '94). Compared with GPS, a packet may be late by one packet of every
-    /// other queue.
+    /// Tag of the packet on the wire, as in SCFQ (Golestani, INFOCOM '94). Compared with GPS, a packet may be delayed by one packet from
+    /// every other queue.
     SelfClocked,
     /// Largest tag assigned so far, as in MQ-ECN's development code. A queue that becomes busy waits behind the heads of all other
     /// queues.
@@ -188,8 +188,8 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Advances virtual time by the work on the current packet since the last call. `done` is the total work on this packet so far. GPS
-    /// does the same amount of work.
+    /// Advances virtual time by the work that the link has done on the current packet since the last call, because GPS does as much work
+    /// in this time. `done` is the total work on this packet so far.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

@@ -1,4 +1,4 @@
-//! Tests of the fabric by plain calls.
+//! Tests of the fabric, called directly.
 
 use super::*;
 use proptest::prelude::*;

@@ -21,7 +21,7 @@ const GROUPS: u32 = 0x1 | 0x8 | 0x10 | 0x40;
 const HEADER: usize = 16;
 const INTERFACE: usize = 16;
 const FLAGS: usize = 8;
-/// Offset of the table in `struct rtmsg`.
+/// Offset of `rtm_table`, the number of a routing table, in `struct rtmsg`.
 const TABLE: usize = 4;
 
 impl Changes {

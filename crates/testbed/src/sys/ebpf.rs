@@ -20,7 +20,7 @@ const NAME: &[u8; 16] = b"name_of_nobody_\0";
 /// Congestion control registered with the kernel. The kernel removes it when the process ends, even if it is killed.
 #[derive(Debug)]
 pub struct Registered {
-    /// Name in the kernel.
+    /// Name of the congestion control in the kernel.
     pub name: String,
     object: *mut libbpf_sys::bpf_object,
     links: Vec<*mut libbpf_sys::bpf_link>,

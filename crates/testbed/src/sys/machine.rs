@@ -37,7 +37,7 @@ pub fn die_with_parent() {
 pub enum Who {
     /// The programs of hosts.
     Programs,
-    /// The switch, and kernel threads that take packets at hosts; as in a real network, they do not wait for programs.
+    /// The switch, and kernel threads that process packets arriving at hosts; as in a real network, they do not wait for programs.
     Network,
 }
 
@@ -71,7 +71,7 @@ pub fn hurry(who: Who) -> bool {
 /// Returns the masks of the switch's processor and of the hosts' processors; `None` if the machine has only one.
 ///
 /// Linux processes a packet at a host on the processor that sent it, unless configured otherwise. One thread would then do the work
-/// of the switch and of the kernels of both hosts, and be late with each.
+/// of the switch and of the kernels of both hosts, and delay all three.
 pub fn switch_and_hosts() -> Option<(u32, u32)> {
     // SAFETY: the kernel writes one set, for which zeros are valid; its bits are read within its size.
     let all: Vec<usize> = unsafe {
@@ -104,8 +104,8 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
     }
 }
 
-/// Gives priority on the processors of `mask` to the kernel threads that take packets at interfaces of this name and that start while
-/// `start` runs. Threads that existed before belong to other networks, although their names are the same.
+/// Gives priority on the processors of `mask` to the kernel threads of interfaces with this name, if they begin while `start`
+/// runs. Threads that existed before belong to other networks, although their names are the same.
 pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
     let before = interface_threads(name);
     start();
@@ -113,7 +113,7 @@ pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) 
     new.filter_map(|thread| Hurried::new(thread, mask)).collect()
 }
 
-/// Returns the kernel threads that take packets at interfaces of this name, in any network of the machine.
+/// Returns the kernel threads that process packets arriving at interfaces of this name, in any network of the machine.
 fn interface_threads(name: &str) -> BTreeSet<libc::pid_t> {
     let begin = format!("napi/{name}-");
     let is_one = |process: &fs::DirEntry| {

@@ -79,8 +79,8 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
 
-/// Assigns packets that arrive at a veth interface of this thread's network to a kernel thread for this interface, `napi/NAME-` and a
-/// number. Otherwise, any thread that the processor is running would process them.
+/// Assigns packets that arrive at a veth interface of this thread's network to the interface's own kernel thread, which is called
+/// `napi/NAME-` and a number. Otherwise, any thread that the processor is running would process them.
 ///
 /// Only interfaces that merge packets have such a thread; a limit on the size of merged packets (`gro_max_size`) prevents merging.
 ///
@@ -119,7 +119,7 @@ const OFFLOADS: [u32; 5] = [
     ETHTOOL_SGRO,
 ];
 const ETHTOOL_SGRO: u32 = 0x0000_002c;
-/// linux/sockios.h.
+/// Request of `ioctl` for commands of ethtool (linux/sockios.h).
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 #[repr(C)]

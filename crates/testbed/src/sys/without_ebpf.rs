@@ -1,4 +1,4 @@
-//! Replacement of `ebpf` in a testbed built without BPF, which has no congestion controls of its own.
+//! Stands in for the module `ebpf` if the testbed is built without BPF. Such a testbed has no congestion controls of its own.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,7 +9,7 @@ pub const OWN: [&str; 0] = [];
 /// Registered congestion control; never constructed.
 #[derive(Debug)]
 pub struct Registered {
-    /// Name in the kernel.
+    /// Name of the congestion control in the kernel.
     pub name: String,
 }
 

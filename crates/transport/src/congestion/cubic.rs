@@ -91,9 +91,9 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Fraction of a byte by which cwnd has grown beyond its integer value.
     credit: f64,
-    /// Acknowledged segments that have not grown cwnd yet, if counting whole segments (`snd_cwnd_cnt`).
+    /// Acknowledged segments for which cwnd has not grown yet, if CUBIC counts whole segments (`snd_cwnd_cnt`).
     pending: u64,
-    /// Number of acknowledged segments that grow cwnd by one (`cnt`).
+    /// Number of acknowledged segments after which cwnd grows by one segment (`cnt`).
     each: u64,
     /// Time and cwnd of the last computation (`last_time`, `last_cwnd`).
     computed: Option<(Instant, u64)>,
@@ -108,7 +108,7 @@ struct Epoch {
     w_max: f64,
     /// Window that Reno would have (§4.3).
     w_est: f64,
-    /// Acknowledged segments that have not grown `w_est` yet, if counting whole segments (`ack_cnt`).
+    /// Acknowledged segments for which `w_est` has not grown yet, if CUBIC counts whole segments (`ack_cnt`).
     pending: u64,
 }
 
@@ -190,7 +190,7 @@ impl Cubic {
         window.set_cwnd((cwnd + more) * mss);
     }
 
-    /// Computes the number of acknowledged segments that grow cwnd by one.
+    /// Computes the number of acknowledged segments after which cwnd grows by one segment.
     fn compute(&mut self, now: Instant, cwnd: u64, acked: u64, srtt: Duration) {
         let Config { c, beta, clock, .. } = self.config;
         let w_max = self.w_max.floor();

@@ -1,7 +1,7 @@
 //! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux's CUBIC.
 //!
-//! Both need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
-//! acknowledgement, *L* in RFC 9406, is the general limit of slow start.
+//! Both algorithms need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
+//! acknowledgement, *L* in RFC 9406, is that of slow start without HyStart.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::window::Window;
 /// Rule that ends slow start, in addition to losses and marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Config {
-    /// No rule.
+    /// No rule: only losses, marks and timeouts end slow start.
     #[default]
     Off,
     /// Rising round-trip times, confirmed by a phase of slower growth (RFC 9406).
@@ -25,7 +25,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Linux's values.
+    /// HyStart with the values of Linux.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
     /// Returns the smallest rise of the round-trip time that ends slow start: RFC 9406 §4.3 *MIN_RTT_THRESH*; Linux: `HYSTART_DELAY_MIN`.
@@ -39,7 +39,7 @@ impl Config {
 
 /// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Upper bound of the rise of the round-trip time that ends slow start (16 ms), as a multiple of the lower bound (4 ms): RFC 9406 §4.3
+/// Ratio of the largest to the smallest threshold (16 ms to 4 ms) for the rise of the round-trip time that ends slow start: RFC 9406 §4.3
 /// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`.
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of `HYSTART_DELAY_MIN` (4 ms) to the longest gap within a train of acknowledgements (2 ms, `hystart_ack_delta_us`).

@@ -43,7 +43,7 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
+    /// ECE, which does not cut cwnd as in DCTCP. The brake then also sets ssthresh to the safe window (the authors' testbed, as released).
     Ece,
 }
 

@@ -19,9 +19,9 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 pub struct Config {
     /// Share of the link's rate that may be used (α).
     pub share: f64,
-    /// Largest unused share at which a window grows (γ₁).
+    /// Largest unused share of the expected throughput at which a window grows (γ₁).
     pub gamma1: f64,
-    /// Unused share above which a window shrinks (γ₂).
+    /// Unused share of the expected throughput above which a window shrinks (γ₂).
     pub gamma2: f64,
     /// Weight of the previous throughput in the measured throughput (β).
     pub beta: f64,
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Returns the control of a link of 1 Gb/s: 125 MB/s, and at most 112.5 MB/s may be used.
+    /// Returns ICTCP for a NIC with a link of 1 Gb/s, which is 125 MB/s. ICTCP may use at most 112.5 MB/s.
     fn nic(config: Config) -> Ictcp {
         Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
     }

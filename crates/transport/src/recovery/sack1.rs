@@ -153,7 +153,8 @@ impl Sack1 {
         self.scoreboard.clear();
     }
 
-    /// Begins fast recovery after enough duplicate acknowledgements, unless it is forbidden. Returns whether it begins (`dupack_action`).
+    /// Begins fast recovery after enough duplicate acknowledgements, at most once per window unless the cut was for ECN. Returns whether it
+    /// begins (`dupack_action`).
     fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
         let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
         // `bugFix_`: no second fast retransmit in a window, unless the first cut was for ECN. `bugfix_ss_`: the very first

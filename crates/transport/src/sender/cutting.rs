@@ -8,7 +8,7 @@ use crate::config::{Config, EceReaction};
 use crate::congestion::{Congestion, CongestionControl, EcnMode};
 
 impl Sender {
-    /// Returns whether an acknowledgement with ECE, with this number and with this many new bytes, cuts the window.
+    /// Returns whether an acknowledgement with ECE cuts the window, given its `number` and the new bytes that it acknowledges (`acked`).
     #[inline]
     pub(super) fn heeds_ece(&self, config: &Config, number: u64, acked: u64) -> bool {
         let after_timeout = self.last_cut == Some(Congestion::Timeout);

@@ -15,8 +15,8 @@ pub(super) struct Reduction {
 }
 
 impl Reduction {
-    /// Starts the reduction of a window of `prior` bytes to `target`. As in Linux, it is proportional to the whole window; RFC 6937 §3 uses
-    /// the data in flight (RecoverFS).
+    /// Starts the reduction of a window of `prior` bytes to `target`. As in Linux, the reduction is proportional to the whole window; RFC
+    /// 6937 §3 uses the data in flight (RecoverFS).
     pub(super) fn new(prior: u64, target: u64) -> Self {
         Self { prr: Prr::new(Bound::SlowStart, prior), target, sent: false }
     }

@@ -120,7 +120,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
 
 @dataclass
 class _Port:
-    """Rows of all tables that name one port; those for queues and priority groups by number."""
+    """Rows of all tables that name one port; rows of queues and priority groups are indexed by number."""
 
     queues: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[int, str] = field(default_factory=dict)

@@ -85,7 +85,7 @@ class _Group:
                 self.plain.append(statement)
 
     def plain_below(self, place: Words) -> list[Statement]:
-        """Return the group's statements at or below a path that have no wildcard."""
+        """Return the statements without wildcards that the group has at or below a path."""
         length = len(place)
         if length not in self.by_length:
             found: dict[Words, list[Statement]] = {}

@@ -268,7 +268,7 @@ def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str,
 
 
 def _share(profile: PortProfile, queue: Queue, inner: tuple[str, ...], told: Told) -> None:
-    """Add a queue's weight as a percentage of the weights of all the port's queues that are not strict."""
+    """Add a queue's weight as a percentage of the total weight of the port's non-strict queues."""
     weights = {
         each.number: each.scheduler.weight or 0
         for each in profile.queues

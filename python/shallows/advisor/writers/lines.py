@@ -71,7 +71,10 @@ NO_REASONS: Reasons = {}
 
 
 def changed(before: Sequence[Line], after: Sequence[Line]) -> list[Line]:
-    """Return the lines that undo removed lines, the last one first, then new and changed lines in order.
+    """Return the lines that turn `before` into `after`.
+
+    First comes a negation, such as `no kmin`, for each line that `after` lacks, in reverse order. New and
+    changed lines follow in order.
 
     >>> low, high = (Line("kmin", f"kmin {size}", "no kmin") for size in (1, 2))
     >>> [line.text for line in changed([low], [high])], [line.text for line in changed([low], [])]

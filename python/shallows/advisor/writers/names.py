@@ -79,12 +79,12 @@ class Checked:
 
 
 def checked(format_: str, switch: Switch) -> Checked:
-    """Check a switch's names for a format's writer.
+    """Check a switch's names before they are written in `format_`.
 
     Raises
     ------
     ShallowsError
-        If a name is invalid in the switch's own format.
+        If a name is invalid in the format that the switch was read from.
     """
     return _Check(format_, switch).switch()
 

@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """Return the congestion-control profile that all marking names share; `fallback` if they differ."""
+    """Return the congestion-control profile in the names of all markings; `fallback` if they differ."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues

@@ -74,7 +74,7 @@ def _export(parser: argparse.ArgumentParser) -> None:
         kinds,
         "hpcc",
         "shallows.cli.export_hpcc",
-        "write HPCC's fct.txt, flow.txt or topology.txt",
+        "write HPCC's fct.txt, pfc.txt, flow.txt or topology.txt",
         _export_hpcc,
     )
     add(
@@ -90,6 +90,9 @@ def _export_hpcc(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="folder of a run, or a scenario file")
     parser.add_argument(
         "-o", dest="out", metavar="fct.txt", help="write the completion times of a run to this file"
+    )
+    parser.add_argument(
+        "--pfc", metavar="pfc.txt", help="write the pauses of a run with lossless classes to this file"
     )
     parser.add_argument(
         "--flow",

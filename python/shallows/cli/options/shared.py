@@ -54,7 +54,7 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=["workload", "class", "group", "to_group", "port", "queue", "uplinks"],
         help="print a table of the results with this grouping; may be repeated; "
-        "default: one table each for workload, class and host group, if the run has more than one of them",
+        "default: a table by workload if the run has several workloads; the same for classes and host groups",
     )
 
 

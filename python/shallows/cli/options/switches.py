@@ -22,7 +22,7 @@ def _explain(parser: argparse.ArgumentParser) -> None:
 
 def _advise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "fabric", metavar="FABRIC.toml", help="file of the fabric; docs/advisor.md lists its keys"
+        "fabric", metavar="FABRIC.toml", help="file that describes the fabric; docs/advisor.md lists its keys"
     )
     parser.add_argument(
         "--rules-only",
@@ -50,7 +50,7 @@ def _advise(parser: argparse.ArgumentParser) -> None:
         "nxos, junos or tc",
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder for the runs and the page; default: runs/advice-NAME"
+        "--out", metavar="DIR", help="folder for the runs and the HTML page; default: runs/advice-NAME"
     )
     add_json(parser)
 

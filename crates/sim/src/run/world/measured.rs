@@ -57,6 +57,7 @@ impl World {
             trace: observers.ports.rows,
             lost: network.lost().clone(),
             pauses: network.pause_counts(end),
+            pause_intervals: network.pause_intervals(),
             tally: network.tally,
             datagram_bytes: generators.datagrams.received_bytes,
             echoes: generators.probes.echoes,

@@ -1,0 +1,185 @@
+//! Pauses before the run: the memory at which priority groups pause their senders, and whether queues mark packets before that.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use shallows_core::{Bytes, Rate};
+use shallows_switch::ingress::{self, GroupConfig, GroupLimit};
+
+use crate::experiment::Experiment;
+use crate::lossless::power_of_two;
+use crate::marking::Marks;
+use crate::topology::{Link, Network, PortKind};
+
+/// Thresholds of the priority groups of all switch ports with the same kind, rate and memory.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PauseThreshold {
+    /// Kind of the ports.
+    pub port: PortKind,
+    /// Name of one of the ports.
+    pub example: String,
+    /// Number of these ports.
+    pub ports: usize,
+    /// Rate at which packets arrive, in bit/s.
+    pub rate_bps: u64,
+    /// Shared memory of the switch, in bytes.
+    pub shared_bytes: u64,
+    /// Thresholds for several numbers of congested groups.
+    pub levels: Vec<PauseLevel>,
+    /// Marking threshold of a queue below which a queue marks before any group pauses, whichever ports send to whichever.
+    pub mark_below_bytes: u64,
+}
+
+/// Threshold of a priority group while a given number of equal groups is congested.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PauseLevel {
+    /// Number of groups, each at a port of its own.
+    pub groups: usize,
+    /// Memory that each group occupies when it pauses its sender.
+    pub group_bytes: u64,
+    /// Backlog of the queue to which all groups send, when they pause.
+    pub queue_bytes: u64,
+    /// Time in microseconds until the first pause, if each port sends at its rate to one port of the same rate; `None` for one group, which
+    /// never fills.
+    pub after_us: Option<f64>,
+    /// Kinds of the ports at which the pause comes before the first mark.
+    pub pause_first: Vec<PortKind>,
+    /// Kinds of the ports at which the first mark comes before the pause.
+    pub mark_first: Vec<PortKind>,
+}
+
+/// Numbers of congested groups for which thresholds are computed. The number of all other ports is added.
+const CONGESTED: [usize; 4] = [1, 4, 8, 32];
+
+/// Switch with lossless classes.
+struct Switch<'a> {
+    network: &'a Network,
+    book: &'a ingress::Config,
+    ports: usize,
+    classes: usize,
+    /// Size of a full packet.
+    packet: Bytes,
+    /// Kinds of the switch's ports, with the backlog from which they mark.
+    marks: Vec<(PortKind, Marks)>,
+}
+
+impl Experiment {
+    /// Returns the thresholds of the priority groups at each kind of switch port; empty without lossless classes.
+    pub fn pause_thresholds(&self) -> Vec<PauseThreshold> {
+        let network = &self.network;
+        let Some(lossless) = &network.lossless else { return Vec::new() };
+        let mut rows: Vec<PauseThreshold> = Vec::new();
+        for (node, book) in (network.hosts..).zip(&lossless.books) {
+            let links = || network.links.iter().zip(&lossless.ports).filter(|(link, _)| link.from.0 == node);
+            let mut marks = Vec::new();
+            for (link, _) in links() {
+                let mark = (link.kind, self.lowest_mark(link));
+                if !marks.contains(&mark) {
+                    marks.push(mark);
+                }
+            }
+            let (ports, classes) = (links().count(), lossless.classes.len());
+            let packet = network.mtu + network.framing;
+            let switch = Switch { network, book, ports, classes, packet, marks };
+            for (link, port) in links() {
+                let row = switch.thresholds(link, &port.groups[0]);
+                match rows.iter_mut().find(|known| known.is_like(&row)) {
+                    Some(known) => known.ports += 1,
+                    None => rows.push(row),
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl PauseThreshold {
+    /// Returns whether `other` differs only by its example and number of ports.
+    fn is_like(&self, other: &Self) -> bool {
+        let key = |row: &Self| (row.port, row.rate_bps, row.shared_bytes, row.mark_below_bytes);
+        key(self) == key(other) && self.levels == other.levels
+    }
+}
+
+impl Switch<'_> {
+    fn thresholds(&self, link: &Link, group: &GroupConfig) -> PauseThreshold {
+        let rate = self.network.links[link.reverse as usize].rate;
+        let others = (self.ports - 1).max(1);
+        let congested = CONGESTED.into_iter().filter(|&groups| groups < others).chain([others]);
+        PauseThreshold {
+            port: link.kind,
+            example: link.name.clone(),
+            ports: 1,
+            rate_bps: rate.0,
+            shared_bytes: self.shared().0,
+            levels: congested.map(|groups| self.level(group, rate, groups)).collect(),
+            mark_below_bytes: self.on_the_wire(self.marks_first_below(group)).0,
+        }
+    }
+
+    fn level(&self, group: &GroupConfig, rate: Rate, groups: usize) -> PauseLevel {
+        let memory = self.pauses_at(group, groups);
+        let queue = self.on_the_wire(memory * groups as u64);
+        let kinds = |is_wanted: &dyn Fn(Marks) -> bool| {
+            let kinds: BTreeSet<PortKind> =
+                self.marks.iter().filter(|(_, marks)| is_wanted(*marks)).map(|(kind, _)| *kind).collect();
+            kinds.into_iter().collect()
+        };
+        // Each port receives at its rate, and gets a share of the rate at which the queue is sent.
+        let growth = rate.0 as f64 * (1.0 - 1.0 / groups as f64);
+        PauseLevel {
+            groups,
+            group_bytes: memory.0,
+            queue_bytes: queue.0,
+            after_us: (groups > 1).then(|| self.on_the_wire(memory).0 as f64 * 8e6 / growth),
+            pause_first: kinds(&|marks| match marks {
+                Marks::Never => true,
+                Marks::Above(kmin) => kmin >= queue,
+                Marks::Unknown => false,
+            }),
+            mark_first: kinds(&|marks| matches!(marks, Marks::Above(kmin) if kmin < queue)),
+        }
+    }
+
+    fn shared(&self) -> Bytes {
+        self.book.pools[0].size
+    }
+
+    /// Returns the memory of a group when it pauses its sender, if this number of equal `groups` is congested. A group pauses when it
+    /// occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
+    fn pauses_at(&self, group: &GroupConfig, groups: usize) -> Bytes {
+        let cell = self.book.cell;
+        let shared = self.shared().0 as f64;
+        let used = match group.limit {
+            GroupLimit::Dynamic { exponent } => {
+                let alpha = power_of_two(exponent);
+                alpha * shared / (1.0 + groups as f64 * alpha)
+            }
+            GroupLimit::Static(limit) => (limit.0 as f64).min(shared / groups as f64),
+        };
+        let cells = used as u64 / cell.size().0;
+        cell.whole(group.reserved) + cell.size() * cells
+    }
+
+    /// Returns the largest memory of a queue with which no group pauses if all queues of the lossless classes hold at most this much. Then a
+    /// queue with a lower marking threshold marks first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
+    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory.
+    fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
+        let (ports, classes) = (self.ports as f64, self.classes as f64);
+        let shared = self.shared().0 as f64;
+        let safe = match group.limit {
+            GroupLimit::Dynamic { exponent } => {
+                let alpha = power_of_two(exponent);
+                alpha * shared / (ports * (1.0 + alpha * classes))
+            }
+            GroupLimit::Static(limit) => (limit.0 as f64 / ports).min(shared / (ports * classes)),
+        };
+        Bytes(safe as u64)
+    }
+
+    /// Returns the size on the wire of the full packets that fill `memory`. It is less than `memory` if packets occupy whole cells.
+    fn on_the_wire(&self, memory: Bytes) -> Bytes {
+        let occupied = self.book.cell.occupied(self.packet);
+        Bytes((u128::from(memory.0) * u128::from(self.packet.0) / u128::from(occupied.0)) as u64)
+    }
+}
