@@ -17,7 +17,7 @@ use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, Action, CyclicRoutes, RoutingLoop};
+use crate::spec::{self, CyclicRoutes, RoutingLoop, StormAction};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -112,8 +112,8 @@ fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfi
         });
     }
     let action = match wanted.action {
-        Action::Drop => WatchdogAction::Drop,
-        Action::Forward => WatchdogAction::Forward,
+        StormAction::Drop => WatchdogAction::Drop,
+        StormAction::Forward => WatchdogAction::Forward,
     };
     WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
 }

@@ -39,6 +39,7 @@ mod progress;
 mod queries;
 mod queueing;
 mod shaped;
+mod storms;
 mod switch_papers;
 mod throughput;
 mod transport_validation;

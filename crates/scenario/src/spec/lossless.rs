@@ -85,13 +85,13 @@ pub(crate) struct Watchdog {
     pub(crate) poll: Time,
     /// Action on the packets of a queue that ignores pauses. Default `"drop"`.
     #[serde(default)]
-    pub(crate) action: Action,
+    pub(crate) action: StormAction,
 }
 
 /// Action of a PFC watchdog on the packets of a queue that ignores pauses. Default `"drop"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Action {
+pub(crate) enum StormAction {
     /// Waiting and arriving packets are dropped.
     #[default]
     Drop,

@@ -34,7 +34,7 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::{Action, CyclicRoutes, Lossless, RoutingLoop, Watchdog};
+pub(crate) use lossless::{CyclicRoutes, Lossless, RoutingLoop, StormAction, Watchdog};
 pub(crate) use marker::*;
 pub(crate) use nic_pauses::{PfcStorm, Receive};
 pub(crate) use offloads::*;
