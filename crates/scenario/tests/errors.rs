@@ -36,7 +36,7 @@ fn a_wrong_unit_inside_a_list_of_tagged_tables_is_shown_at_its_key() {
     assert_eq!(
         found,
         "s.toml:15:34: switch.markers[0].k: must be a size such as \"720KB\", got \"720kb\": the unit is missing or unknown; did you mean \"720KB\"? \
-         (units: B, KB, MB, GB, TB, KiB, MiB, GiB); a number of packets such as \"80p\" is also allowed; a time on the link such as \"20us\" is also allowed\n   |\n\
+         (units: B, KB, MB, GB, TB, KiB, MiB, GiB); a number of packets such as \"80p\" is also allowed; a transmission time on the link such as \"20us\" is also allowed\n   |\n\
          15 | markers = [{ kind = \"threshold\", k = \"720kb\", at = \"dequeue\", counts_packet = true }]\n   \
          |                                  ^"
     );

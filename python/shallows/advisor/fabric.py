@@ -263,7 +263,7 @@ def pool_of(table: Table, default: float | None = None) -> float:
     """
     pool = table.quantity("pool", "bytes", default)
     if not LEAST_POOL <= pool <= MOST_POOL:
-        raise table.wrong("pool", "a memory from 10KB to 1TB")
+        raise table.wrong("pool", "a size from 10KB to 1TB")
     return pool
 
 

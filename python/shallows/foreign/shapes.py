@@ -38,7 +38,11 @@ class Shape(NamedTuple):
 
 
 def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
-    """Yield the parts of a block for which `together` returns false, as it cannot read them."""
+    """Read a block with `together`, and yield the parts that must be read line by line.
+
+    `together` reads a whole block and returns true, or returns false if it cannot. The block is then halved,
+    and each half is tried. Parts with fewer than `FEWEST` lines are yielded without a try.
+    """
     if len(block.texts) < FEWEST:
         yield block
     elif not together(block):

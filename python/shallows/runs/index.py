@@ -1,4 +1,4 @@
-"""Runs inside a folder: the folder's own run, or the runs that the `sweep.json` of a sweep lists."""
+"""The runs in a folder: the folder's own run, or the runs that the `sweep.json` of a sweep lists."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

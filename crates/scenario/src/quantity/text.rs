@@ -122,7 +122,9 @@ impl FromStr for Depth {
     fn from_str(text: &str) -> Result<Self, String> {
         let as_time = |error| match Time::from_str(text) {
             Ok(time) => Ok(Self::Time(time.0)),
-            Err(_) => Err(format!("{error}; a time on the link such as \"20us\" is also allowed")),
+            Err(_) => {
+                Err(format!("{error}; a transmission time on the link such as \"20us\" is also allowed"))
+            }
         };
         match Amount::from_str(text) {
             Ok(Amount::Bytes(size)) => Ok(Self::Bytes(size)),

@@ -402,7 +402,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Changes the execution of switches from events to windows. All events before `now` must have fired.
+    /// From now on, runs the network's switches window by window and not event by event. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -432,7 +432,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Changes the execution of switches from windows to events. Must be called at the end of a window.
+    /// From now on, runs the network's switches event by event and not window by window. Must be called at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
