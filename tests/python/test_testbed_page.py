@@ -167,8 +167,8 @@ def test_a_port_that_is_taken_is_an_error_before_anything_stands(
         taken = str(server.server_port)
         assert main(["testbed", "shell", str(tmp_path / "star.toml"), "--serve", taken, "--", "true"]) == 1
     assert (
-        f"port {taken} cannot be used: Address already in use\n  name another port, or 0 to select a free port"
-        in capsys.readouterr().err
+        f"port {taken} cannot be used: Address already in use\n  name another port, or 0 to select a free "
+        "port" in capsys.readouterr().err
     )
     with pytest.raises(SystemExit):
         main(["testbed", "shell", "--serve", "star.toml"])
