@@ -71,7 +71,7 @@ fn receive(
         Automatic::Auto => xoff.saturating_sub(packet),
     };
     let is_below = checker
-        .require(xon <= xoff, &format!("{key}.xon"), || format!("must be at most xoff, {xoff}, got {xon}"));
+        .require(xon <= xoff, &format!("{key}.xon"), || format!("must be at most xoff ({xoff}), got {xon}"));
     (is_between && is_below).then_some(ReceiveConfig { rate: wanted.rate.0, size, xoff, xon })
 }
 

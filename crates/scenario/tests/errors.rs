@@ -682,7 +682,7 @@ fn a_fabric_with_more_routes_than_memory_holds_is_refused() {
     );
     assert!(
         found.contains(
-            "their number times that of leaves at most 134217728, got 1000000 links and 1000 leaves"
+            "this number times the number of leaves at most 134217728, got 1000000 links and 1000 leaves"
         ),
         "{found}"
     );

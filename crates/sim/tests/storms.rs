@@ -264,7 +264,7 @@ fn impossible_hosts_are_refused_with_the_numbers() {
         ),
         (
             "receive = { rate = '50Gbps', buffer = '90KB', xoff = '9KB', xon = '10KB' }",
-            "must be at most xoff, 9KB, got 10KB",
+            "must be at most xoff (9KB), got 10KB",
         ),
         ("pfc_storm = { classes = [1] }", "must be lossless classes, at least one of [0], got [1]"),
         ("pfc_storm = { start = '2us', stop = '1us' }", "must be after the start at 2us, got 1us"),

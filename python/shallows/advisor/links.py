@@ -94,7 +94,7 @@ def times_of(table: Table) -> tuple[float, float] | None:
     if rtt < 2 * hops * delay * (1 - 1e-9):
         raise table.wrong(
             "rtt",
-            f"at least {2 * hops * delay * 1e6:g} us: a round trip crosses {2 * hops} links with a delay "
-            f"of {delay * 1e6:g} us each",
+            f"at least {2 * hops * delay * 1e6:g} us (a round trip crosses {2 * hops} links with a delay "
+            f"of {delay * 1e6:g} us each)",
         )
     return delay, rtt

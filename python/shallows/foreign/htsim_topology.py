@@ -163,7 +163,7 @@ def _check(path: Path, header: Section, tiers: dict[int, Section]) -> None:
     if count == 2 and header["podsize"] != header["nodes"]:
         raise header.error(
             "podsize",
-            f"Podsize must equal Nodes with two tiers, got {header['podsize']}",
+            f"Podsize must equal Nodes ({header['nodes']}) if there are two tiers, got {header['podsize']}",
             f"write Podsize {header['nodes']}",
         )
     if count == 3 and "radix_up" in tiers[2].values:

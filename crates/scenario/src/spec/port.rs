@@ -207,7 +207,7 @@ pub(crate) struct NoMore {}
 pub(crate) struct Unequal {
     /// Share of the buffer that the high-priority queue has, between 0 and 1.
     pub(crate) high: f64,
-    /// Whether a swap of the queues also swaps their sizes. Default `"swap"`: it does.
+    /// Whether a swap of the queues also swaps their sizes. Default `"swap"`: the sizes are swapped.
     #[serde(default)]
     pub(crate) sizes: Sizes,
 }

@@ -158,8 +158,8 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
                 )
             }
             _ => format!(
-                "links between switches must be at most {MAX_CABLES}, and their number times that of leaves at most {MAX_ROUTES}, \
-                 got {trunks} links and {leaves} leaves"
+                "the number of links between switches must be at most {MAX_CABLES}, and this number times the number of leaves \
+                 at most {MAX_ROUTES}, got {trunks} links and {leaves} leaves"
             ),
         },
     );

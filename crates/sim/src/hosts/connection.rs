@@ -64,7 +64,7 @@ pub(crate) struct SenderSide {
     pub(crate) is_closed: bool,
     /// Whether the sender waits for an answer on the same connection.
     pub(crate) asks: bool,
-    /// Receiver of the other direction at the same host; [`NO_TWIN`] for none.
+    /// Receiver of the data in the opposite direction, at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,
     /// Place of a persistent connection in its pool.
     pub(crate) place_in_pool: u32,

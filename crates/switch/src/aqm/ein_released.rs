@@ -53,7 +53,7 @@ pub struct EinReleased {
     marked: bool,
 }
 
-/// Sample of one dequeue: time in packet times, and backlog.
+/// Sample that is taken when a packet is dequeued: the time, in units of the transmission time of one packet, and the backlog.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     time: u64,

@@ -60,7 +60,7 @@ pub enum Counting {
     #[default]
     Exact,
     /// Whole segments, as in Linux (tcp_cubic.c): the formulas give the number of acknowledged segments after which cwnd grows by one
-    /// segment. Unlike in the RFC, the estimate of Reno's window grows no faster after the old window is regained.
+    /// segment. In the RFC, the estimate of Reno's window grows faster once cwnd has its old value again; in Linux, it does not.
     Segments,
 }
 

@@ -132,7 +132,7 @@ def ports(text: str, most: int) -> list[str] | None:
 
 
 def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
-    """Merge the profiles of equal ports, in the order of their first ports."""
+    """Merge the profiles of ports with equal settings; a merged profile takes the place of its first port."""
     numbers: dict[tuple[Queue, ...], int] = {}
     seen: dict[int, tuple[tuple[Queue, ...], int]] = {}
     found: dict[tuple[PortProfile, str | None, int], tuple[PortProfile, list[str]]] = {}

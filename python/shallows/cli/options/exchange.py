@@ -57,7 +57,8 @@ def _add_imported(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY",
-        help="leave out this key or word, which a scenario cannot express; may be repeated",
+        help="ignore this key or word of the imported file, because a scenario cannot express it; may be "
+        "repeated",
     )
     parser.add_argument(
         "--ignore-unmodelled",

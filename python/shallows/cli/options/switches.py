@@ -27,7 +27,7 @@ def _advise(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rules-only",
         action="store_true",
-        help="print the recommendations of the rules, and do not simulate",
+        help="print only the recommendations that follow from rules, without simulation",
     )
     parser.add_argument(
         "--budget",
