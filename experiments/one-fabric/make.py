@@ -586,7 +586,7 @@ def tuned() -> Iterator[Scheme]:
 
 
 def main() -> None:
-    """Write the scenarios into this folder, or another."""
+    """Write the scenarios into this folder, or into the folder that the argument names."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     for name, text in files().items():
         (folder / name).write_text(text)

@@ -210,12 +210,12 @@ def names(count: int) -> str:
         # 8,192 ports of 65 queues in one key of 80 KB: more than 2^19 places.
         (
             {"QUEUE": {f"{names(8_192)}|0-64": {"scheduler": "s"}}},
-            f"rows of QUEUE and other tables must name at most {sonic.MOST_PLACES:,} queues or profiles",
+            f"rows of QUEUE and other tables must list at most {sonic.MOST_PLACES:,} queues or profiles",
         ),
         # 4,096 ports that each have a list of 200 profiles.
         (
             {"BUFFER_PORT_EGRESS_PROFILE_LIST": {names(4_096): {"profile_list": ",".join(200 * ["p"])}}},
-            "rows of BUFFER_PORT_EGRESS_PROFILE_LIST and other tables must name at most ",
+            "rows of BUFFER_PORT_EGRESS_PROFILE_LIST and other tables must list at most ",
         ),
         (
             {"QUEUE": {f"Ethernet0|{number}": {} for number in range(sonic_tables.MOST_ROWS + 1)}},

@@ -108,7 +108,7 @@ pub(crate) fn by_sonic(
         "switch.lossless.sonic.lossless_mtu",
         || {
             format!(
-                "must be at least {least} and at most switch.lossless.sonic.mtu, which must be at most {most}, got {} and {}",
+                "must be from {least} to switch.lossless.sonic.mtu, got {} with an mtu of {}; the mtu must be at most {most}",
                 inputs.lossless_mtu.0, inputs.mtu.0
             )
         },

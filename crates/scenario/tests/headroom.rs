@@ -139,7 +139,7 @@ fn inputs_of_sonics_formula_that_do_not_fit_are_refused() {
         ),
         (
             vec![sonic, cell, ("switch.lossless.sonic.lossless_mtu", "9200B")],
-            "must be at least 64B and at most switch.lossless.sonic.mtu, which must be at most 64KiB, got 9.2KB and 9.1KB",
+            "must be from 64B to switch.lossless.sonic.mtu, got 9.2KB with an mtu of 9.1KB; the mtu must be at most 64KiB",
         ),
     ] {
         let error = refused(&sets);

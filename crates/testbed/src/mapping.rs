@@ -31,7 +31,8 @@ pub struct LinuxPlan {
     pub route: String,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// Whether data waits for the link in a queue of its host, so that TCP Small Queues hold back further data.
+    /// Whether hosts apply backpressure: data that the link cannot send yet waits in a queue of the sending host, where TCP Small Queues
+    /// limit it.
     pub held_back: bool,
     /// Whether congestion windows have a bound. In that case, every two hosts must first have had a connection
     /// (`HostNamespaces::acquaint`).

@@ -43,9 +43,10 @@ Look = dict[str, Any]
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a figure by name: their styles, and their division into parts with panels of their own."""
+    """Styles of a figure's lines, and the parts into which they are divided. Each part has its own panels."""
 
     looks: dict[str, Look]
+    """Style of each line, by the name of the line."""
     parts: dict[str, list[str]]
     """Names of the lines of each part, by the part's title; one untitled part if all lines share panels."""
     scale: Swept | None = None

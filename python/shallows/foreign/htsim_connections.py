@@ -71,7 +71,7 @@ class Starts:
     """Largest deviation of a start as a 32-bit float, and the number of its line."""
 
     def add(self, start: Decimal | int, line: int) -> None:
-        """Add a start."""
+        """Include a start time in the statistics."""
         if start > self.latest:
             self.latest = start
         if start < 1 << 24:  # rounding is off by less than 1
@@ -83,7 +83,7 @@ class Starts:
             self.most_off = max(self.most_off, (gap, line))
 
     def add_whole(self, starts: "Numbers", lines: "Numbers") -> None:
-        """Add starts that are whole numbers."""
+        """Include start times that are whole numbers in the statistics."""
         self.latest = max(self.latest, int(starts.max()))
         gaps = abs(
             starts.astype("d").astype("f").astype("q") - starts

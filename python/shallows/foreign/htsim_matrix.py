@@ -277,8 +277,8 @@ def _check_ids(matrix: Matrix) -> None:
             if matrix.has_messages:
                 raise matrix.error(
                     connection.line,
-                    "id is missing; every flow must have an id in a matrix with msg",
-                    "add `id NUMBER` of the flow's connection",
+                    "id is missing; if a line of the matrix has msg, every flow must have an id",
+                    "add `id NUMBER`; flows of the same connection have the same number",
                 )
             continue
         other = first.setdefault(number, index)

@@ -31,7 +31,7 @@ MISSING = "Charts are missing: this checkout has not built them. `make charts` d
 
 @dataclass(frozen=True)
 class Live:
-    """Settings of a page that renews itself (`live.js`)."""
+    """Settings of a page that reloads itself (`live.js`)."""
 
     every_ms: int
     gone: str
@@ -53,7 +53,7 @@ def render(
     sections: Sequence[Section],
     live: Live | None = None,
 ) -> str:
-    """Return the HTML text of a page, which renews itself if `live` is given."""
+    """Return the HTML text of a page, which reloads itself if `live` is given."""
     sections = [section for section in sections if section.blocks]
     charts = [block.content for section in sections for block in section.blocks if block.kind == "chart"]
     drawn = sum(chart.size for chart in charts)

@@ -171,4 +171,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Log nothing: a page that renews itself would fill the screen."""
+        """Log nothing: a page that reloads itself would fill the screen."""

@@ -181,7 +181,7 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
 
 
 def _values(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> list[float]:
-    """Return the values of all seeds in order."""
+    """Return the value of each seed, in the order of the seeds."""
     mine = _at(claim, experiment, runs, {}, place)
     if claim.versus is None:
         return list(mine.values())

@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a chain of flows, each with a different time, by which the tests identify it.
+    /// Creates a chain of flows. Each flow has a different start time, so that the tests can identify the flow by this time.
     fn chain(starts_ps: &[u64], links: Links) -> Chain {
         let flow = |&at: &u64| Flow { at: Instant(at), ..Flow::between(HostId(0), HostId(1)) };
         Chain::new(starts_ps.iter().map(flow).collect(), links)

@@ -1,4 +1,7 @@
-"""Helpers of readers: understood and unread statements, and groups of equal ports."""
+"""Helpers for readers of switch configurations.
+
+They record which statements were understood and which were not, and group ports with equal settings.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -57,7 +57,7 @@ MOST_PORTS = 1 << 16
 MOST_PLACES = 1 << 19
 """Maximum number of queues and priority groups that all keys name together: 4,096 ports with 64 of each."""
 
-ONE = "name the configuration of one switch"
+ONE = "give a file with the configuration of only one switch"
 
 _OF_PORTS = ("PORT", "QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP")
 """Tables with ports in their keys."""
@@ -167,7 +167,7 @@ class _Reader:
                     raise ShallowsError(f"the file must have at most {MOST_PORTS:,} ports", ONE)
                 if places > MOST_PLACES:
                     raise ShallowsError(
-                        f"rows of {table} and other tables must name at most {MOST_PLACES:,} "
+                        f"rows of {table} and other tables must list at most {MOST_PLACES:,} "
                         "queues or profiles in total",
                         ONE,
                     )

@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """Return the congestion-control profile that all markings name before a `/`; otherwise `fallback`."""
+    """Return PROFILE if all markings have names PROFILE/QUEUE with the same PROFILE; otherwise `fallback`."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues
