@@ -177,3 +177,43 @@ def test_runs_without_lossless_classes_have_no_pauses_to_export(scenario: Path, 
         sh.ShallowsError, match=r"no record of pauses over time\n  export a run of a scenario with"
     ):
         sh.export_hpcc(lossy, pfc=tmp_path / "pfc.txt")
+
+
+@pytest.fixture(scope="module")
+def doubled(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
+    """Run of the example with two parallel links between the switches."""
+    folder = tmp_path_factory.mktemp("doubled")
+    graph = """[topology]
+kind = "graph"
+hosts = ["host{0..6}"]
+switches = ["left", "right"]
+rate = "100Gbps"
+link_delay = "500ns"
+framing = "38B"
+links = [
+    { between = ["host{0..4}", "left"] },
+    { between = ["host{4..6}", "right"] },
+    { between = ["left", "right"], rate = "400Gbps" },
+    { between = ["left", "right"], rate = "400Gbps" },
+]
+
+[host]"""
+    text = re.sub(r"\[topology\].*?\[host\]", graph, EXAMPLE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    (folder / "doubled.toml").write_text(text, encoding="utf-8")
+    return sh.run(folder / "doubled.toml", {"stop.at": "2ms"}, out=folder / "run")
+
+
+def test_the_pauses_of_parallel_links_belong_to_their_nodes(doubled: sh.Run, tmp_path: Path) -> None:
+    (tree,) = pause_trees(doubled)
+    assert tree.congested == {"right": ["right->host4"]}
+    between = {each.sender.port for each in tree.roots()["right"]}
+    assert between == {"left->right", "left->right#2"}
+    assert {each.by for each in tree.paused} == {"left", "right"}
+    # Only the host's own link is certain on the path of a flow: ECMP chooses one of the parallel links.
+    (victim,) = victims(doubled, tree).victims
+    assert (victim.source, victim.destination) == ("host3", "host5")
+    assert "Victim flows of class 0" in sh.report(doubled.path).read_text(encoding="utf-8")
+    sh.export_hpcc(doubled, pfc=tmp_path / "pfc.txt")
+    fields = [line.split() for line in (tmp_path / "pfc.txt").read_text().splitlines()]
+    # The left switch is node 6; its cables to the right switch follow those to four hosts.
+    assert {interface for _, node, _, interface, _ in fields if node == "6"} == {"5", "6"}

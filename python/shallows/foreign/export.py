@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -211,11 +212,15 @@ def pfc(run: Run) -> str:
     ids = node_ids(built.hosts, built.switches)
     interfaces: dict[str, str] = {}
     cables = [0] * len(names)
+    between: Counter[tuple[int, int]] = Counter()
+    """Number of parallel cables from one node to another so far."""
     for cable in built.cables:
         for node, peer in ((cable.one, cable.other), (cable.other, cable.one)):
             cables[node] += 1
             kind = int(node >= len(built.hosts))
-            interfaces[f"{names[node]}->{names[peer]}"] = f"{ids[node]} {kind} {cables[node]}"
+            between[node, peer] += 1
+            number = f"#{between[node, peer]}" if between[node, peer] > 1 else ""
+            interfaces[f"{names[node]}->{names[peer]}{number}"] = f"{ids[node]} {kind} {cables[node]}"
     changes = []
     for start, end, port in run.pause_times.select("start_us", "end_us", "port").iter_rows():
         changes.append((start, f"{interfaces[port]} 1"))

@@ -38,6 +38,27 @@ class Network:
         return cable.delay_ps + (self.host_delay_ps if cable.one < len(self.hosts) else 0)
 
 
+def ends(port: str) -> tuple[str, str]:
+    """Return the names of the two nodes of a port; the second of two parallel links is called `a->b#2`.
+
+    >>> ends("a->b"), ends("a->b#2")
+    (('a', 'b'), ('a', 'b'))
+    """
+    one, other = port.partition("#")[0].split("->")
+    return one, other
+
+
+def opposite(port: str) -> str:
+    """Return the name of the port at the other end of a link.
+
+    >>> opposite("a->b"), opposite("a->b#2")
+    ('b->a', 'b->a#2')
+    """
+    name, sign, number = port.partition("#")
+    one, other = name.split("->")
+    return f"{other}->{one}{sign}{number}"
+
+
 def network(topology: Mapping[str, Any]) -> Network:
     """Return the network that the engine builds for the `topology` of a resolved scenario.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shallows.runs.network import ends, opposite
 from shallows.runs.results import Run
 from shallows.series.inputs import table
 from shallows.series.pauses import Pauses, Sender, pauses_of
@@ -21,12 +22,12 @@ class Paused:
     @property
     def node(self) -> str:
         """Node that was paused."""
-        return self.sender.port.split("->")[0]
+        return ends(self.sender.port)[0]
 
     @property
     def by(self) -> str:
         """Node that sent the pauses."""
-        return self.sender.port.split("->")[1]
+        return ends(self.sender.port)[1]
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ def _lags(run: Run) -> dict[str, float]:
         times[row["port"]] = max(times.get(row["port"], 0.0), waits * 8e6 / row["rate_bps"])
     lags = {}
     for port, kind in table(run, "pauses").select("port", "kind").unique().iter_rows():
-        one, other = port.split("->")
-        lags[f"{other}->{one}"] = times.get(kind, 0.0)
+        lags[opposite(port)] = times.get(kind, 0.0)
     return lags
 
 
@@ -98,7 +98,7 @@ def _cause(sender: Sender, ports: Mapping[Sender, Pauses], lag_us: float) -> Sen
     """Return the port whose pause is the most frequent cause of the pauses of `sender`."""
     import numpy as np
 
-    by = sender.port.split("->")[1]
+    by = ends(sender.port)[1]
     decided = ports[sender].starts - lag_us
     causes = {
         other: pauses.cover(decided)

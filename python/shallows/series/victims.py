@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from shallows.runs.network import Network, network
+from shallows.runs.network import Network, ends, network
 from shallows.runs.results import Run
 from shallows.series.flow_series import end_us
 from shallows.series.pause_tree import PauseTree
@@ -78,11 +78,14 @@ class _Paths:
         return self.distances_to[node]
 
     def certain(self, source: int, destination: int) -> list[str]:
-        """Return the ports from the source up to the first node with several next hops, and the last port."""
+        """Return the ports from the source up to the first node with several next hops, and the last port.
+
+        Parallel links are several next hops.
+        """
         distances, at, ports = self.distances(destination), source, []
         while at != destination:
             onward = [other for other in self.neighbours[at] if distances[other] == distances[at] - 1]
-            if len(set(onward)) > 1:
+            if len(onward) > 1:
                 (last,) = self.neighbours[destination]
                 ports.append(f"{self.names[last]}->{self.names[destination]}")
                 break
@@ -92,7 +95,7 @@ class _Paths:
 
     def may_cross(self, source: int, destination: int, port: str) -> bool:
         """Return whether a shortest path leads through a port."""
-        one, other = (self.numbers[name] for name in port.split("->"))
+        one, other = (self.numbers[name] for name in ends(port))
         to_port, rest = self.distances(one)[source], self.distances(destination)[other]
         return to_port + 1 + rest == self.distances(destination)[source]
 
@@ -113,16 +116,16 @@ def victims(run: Run, tree: PauseTree) -> Victims:
     }
     paused, found = 0, []
     for (source, destination), between in flows.group_by("source", "destination", maintain_order=True):
-        ends = int(str(source)), int(str(destination))
+        pair = int(str(source)), int(str(destination))
         starts, stops = (np.asarray(between[name]) for name in ("arrival_us", "end_us"))
         times = np.zeros(len(between))
-        for port in paths.certain(*ends):
+        for port in paths.certain(*pair):
             if port in pauses:
                 times = np.maximum(times, pauses[port].until(stops) - pauses[port].until(starts))
         paused += int((times > 0).sum())
-        if not times.any() or any(paths.may_cross(*ends, port) for port in congested):
+        if not times.any() or any(paths.may_cross(*pair, port) for port in congested):
             continue
-        source_name, destination_name = (paths.names[each] for each in ends)
+        source_name, destination_name = (paths.names[each] for each in pair)
         for flow, time, lasted in zip(between["flow"], times, stops - starts, strict=True):
             if time > 0:
                 found.append(Victim(flow, source_name, destination_name, float(time), float(lasted)))
