@@ -90,6 +90,24 @@ def test_a_slow_host_is_a_root_and_flows_to_it_are_no_victims(tmp_path: Path) ->
     assert "host that pauses" in str(drawing.content)
 
 
+def test_a_slow_host_pauses_by_itself_while_its_own_port_is_paused(tmp_path: Path) -> None:
+    # Hosts 4 and 5 are slow, and host 4 sends to host 5, so the NIC of host 4 is paused most of the time.
+    rates = {"slow": (4, "40Gbps"), "slower": (5, "20Gbps")}
+    groups = [
+        {"name": name, "members": host, "nic": {"receive": {"rate": rate, "buffer": "1MB"}}}
+        for name, (host, rate) in rates.items()
+    ]
+    pairs = ((0, 4), (3, 4), (4, 5))
+    flows = [{"kind": "long-lived", "senders": one, "receivers": other} for one, other in pairs]
+    changes = {"stop.at": "3ms", "host.group": groups, "workload": flows}
+    run = sh.run(EXAMPLE, changes, out=tmp_path / "run")
+    (tree,) = pause_trees(run)
+    paused = {each.sender.port: each for each in tree.paused}
+    assert paused["host4->right"].cause == Sender("right->host5", 0)
+    assert paused["right->host4"].cause is None
+    assert tree.congested["host4"] == ["right->host4"]
+
+
 def test_the_report_has_the_tree_and_the_victims(run: sh.Run) -> None:
     drawing, _ = pause_tree.blocks(run)
     text = re.sub(r"<title>.*?</title>", "", str(drawing.content))

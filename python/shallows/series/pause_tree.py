@@ -1,6 +1,6 @@
 """Causes of pauses: which switch was congested first, and which ports its pauses reached."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from shallows.runs.network import ends, opposite
@@ -61,7 +61,7 @@ def pause_trees(run: Run) -> list[PauseTree]:
     A switch pauses a port because a port of its own is paused at that time, or else because of its own
     queues. The most frequent cause of a port's pauses is the cause of the port. Hosts pause by themselves.
     """
-    found = pauses_of(run)
+    found, hosts = pauses_of(run), _hosts(run)
     trees = []
     for lossless in sorted({sender.lossless for sender in found}):
         ports = {sender: pauses for sender, pauses in found.items() if sender.lossless == lossless}
@@ -71,15 +71,21 @@ def pause_trees(run: Run) -> list[PauseTree]:
                 sender,
                 len(pauses.starts),
                 float((pauses.ends - pauses.starts).sum()),
-                _cause(sender, ports, lags.get(sender.port, 0.0)),
+                None if ends(sender.port)[1] in hosts else _cause(sender, ports, lags.get(sender.port, 0.0)),
             )
             for sender, pauses in ports.items()
         ]
         paused = _without_cycles(sorted(paused, key=lambda each: -each.paused_us))
         roots = dict.fromkeys(each.by for each in paused if each.cause is None)
-        queues = {switch: _congested(run, switch, ports) for switch in roots}
+        queues = {switch: _congested(run, switch, ports, hosts) for switch in roots}
         trees.append(PauseTree(lossless, queues, paused))
     return trees
+
+
+def _hosts(run: Run) -> set[str]:
+    """Return the names of the hosts."""
+    kinds = table(run, "pauses").select("port", "kind").iter_rows()
+    return {ends(port)[0] for port, kind in kinds if kind == "nic"}
 
 
 def _lags(run: Run) -> dict[str, float]:
@@ -126,7 +132,7 @@ def _without_cycles(paused: list[Paused]) -> list[Paused]:
     return [Paused(each.sender, each.pauses, each.paused_us, causes[each.sender]) for each in paused]
 
 
-def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses]) -> list[str]:
+def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses], hosts: Collection[str]) -> list[str]:
     """Return the ports of a switch whose backlog reached the level at which a group pauses its sender.
 
     Ports that were paused themselves do not count. If no port reached it, the one with the largest backlog
@@ -136,8 +142,7 @@ def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses]) -> list[st
     import polars as pl
 
     paused = {sender.port for sender in ports}
-    kinds_of_ports = table(run, "pauses").select("port", "kind").iter_rows()
-    if any(port.startswith(f"{switch}->") and kind == "nic" for port, kind in kinds_of_ports):
+    if switch in hosts:
         return sorted(port for port in paused if port.endswith(f"->{switch}"))
     backlogs = (
         run.counters.filter(pl.col("port").str.starts_with(f"{switch}->") & ~pl.col("port").is_in(paused))
