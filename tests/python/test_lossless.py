@@ -91,6 +91,11 @@ def test_a_deadlock_ends_a_run_with_an_error_and_keeps_its_results(shell: Shell,
     assert run.summary["simulated_s"] < 0.01
     assert run.pauses is not None
     assert run.pauses["ttl_expired"].sum() == run.summary["lossless"]["class0"]["ttl_expired"] > 0
+    # In a routing loop, flows do not take shortest paths.
+    page = " ".join(sh.report(run.path).read_text(encoding="utf-8").split())
+    assert "Who paused whom, class 0" in page
+    assert "Victim flows are not listed, because" in page
+    assert "Victim flows of class" not in page
 
 
 def test_a_watchdog_ends_a_storm_and_says_so(tmp_path: Path) -> None:

@@ -27,7 +27,10 @@ MOST_VICTIMS = 10
 
 
 def blocks(run: Run) -> list[Block]:
-    """Return the tree of pauses of each class, and its victim flows; nothing if no port was paused."""
+    """Return the tree of pauses of each class, and its victim flows; nothing if no port was paused.
+
+    With routing loops, flows do not take the shortest paths that `victims` assumes, so none are listed.
+    """
     if not run.has("pause_times") or not any(
         of_class["pauses"] for of_class in run.summary.get("lossless", {}).values()
     ):
@@ -35,14 +38,20 @@ def blocks(run: Run) -> list[Block]:
     from shallows.series.pause_tree import pause_trees
     from shallows.series.victims import victims
 
+    loops = run.scenario["switch"]["lossless"].get("routing_loops")
     found = []
     for tree in pause_trees(run):
         note = (
             "The nodes on the left were congested and paused the nodes to their right; each of these paused "
             "the nodes to its right in turn."
         )
+        if loops:
+            note += (
+                " Victim flows are not listed, because the paths of flows in a routing loop are not known."
+            )
         found.append(Block("drawing", draw(tree), f"Who paused whom, class {tree.lossless}", note))
-        found.append(table(victim_flows(victims(run, tree))))
+        if not loops:
+            found.append(table(victim_flows(victims(run, tree))))
     return found
 
 

@@ -101,7 +101,10 @@ class _Paths:
 
 
 def victims(run: Run, tree: PauseTree) -> Victims:
-    """Return the paused flows of the tree's class, and the victim flows among them."""
+    """Return the paused flows of the tree's class, and the victim flows among them.
+
+    Flows must take shortest paths, so the network must have no routing loops.
+    """
     import numpy as np
     import polars as pl
 
