@@ -14,7 +14,8 @@ from shallows.series.offered import Offered
 EXAMPLE = Path(__file__).parents[2] / "experiments/models/lossless.toml"
 PORT = "left->right"
 
-CLASS = {"frames": 3, "dropped": 0, "max_headroom_bytes": 1_538}
+DROPS = {"dropped": 0, "ttl_expired": 4, "dropped_by_watchdog": 6}
+CLASS = DROPS | {"frames": 3, "storms": 1, "max_headroom_bytes": 1_538}
 PAUSED = fake_run(
     summary={
         "lossless": {
@@ -40,6 +41,9 @@ PAUSED = fake_run(
         ("paused_us@b->s", 5),
         ("lossless.class3.pauses", 2),
         ("lossless.class4.max_headroom_bytes", 1_538),
+        ("lossless.class3.storms", 1),
+        ("lossless.class3.ttl_expired", 4),
+        ("lossless.class4.dropped_by_watchdog", 6),
     ],
 )
 def test_pauses_of_all_classes_and_of_one_port_are_added(name: str, value: float) -> None:
@@ -66,6 +70,15 @@ def test_names_are_checked_against_the_lossless_classes_of_the_scenario(scenario
             check(name, without)
     with pytest.raises(sh.ShallowsError, match=r"lossless has no 'class0'\n  set switch.lossless"):
         check("lossless.class0.pauses", without)
+
+
+def test_every_sum_of_a_class_in_the_summary_is_a_metric(tmp_path: Path) -> None:
+    run = sh.run(EXAMPLE, {"stop.at": "50us"}, out=tmp_path / "run")
+    offered = Offered.of(Source.read(EXAMPLE).parse())
+    assert {"ttl_expired", "storms", "dropped_by_watchdog"} <= {*run.summary["lossless"]["class0"]}
+    for word, value in run.summary["lossless"]["class0"].items():
+        check(f"lossless.class0.{word}", offered)
+        assert measure(run, f"lossless.class0.{word}") == value
 
 
 def test_a_comparison_has_the_pauses_of_runs_with_lossless_classes(tmp_path: Path) -> None:

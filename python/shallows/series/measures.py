@@ -263,7 +263,8 @@ _OF_QUERIES = ("p999", "started", "with_timeout", "timeouts", "quality", "goodpu
 _LOST = ("dropped", "dropped_in_nics", "dropped_in_switches")
 _LOST_DATA = ("dropped_data", "dropped_data_in_nics", "dropped_data_in_switches")
 _OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dropped_data", "loss_rate")
-_OF_LOSSLESS = ("pauses", "frames", "paused_us", "dropped", "max_headroom_bytes")
+_LOST_LOSSLESS = ("dropped", "ttl_expired", "dropped_by_watchdog")
+_OF_LOSSLESS = ("pauses", "frames", "paused_us", "storms", "max_headroom_bytes", *_LOST_LOSSLESS)
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 
 SUMMARY: Mapping[str, Sequence[Level]] = {
