@@ -1,5 +1,6 @@
 """Figures of lossless classes: pauses of ports over time, and use of their headroom."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
@@ -52,17 +53,13 @@ def pauses(runs: Runs) -> "Figure":
         edges = np.linspace(0, end, FIELDS + 1)
         field = np.array([each.shares(edges) for each in drawn.values()])
         shares = [totals[sender] / end for sender in drawn]
-        named = label if len(drawn) == len(found) else f"{label} ({len(drawn)} of {len(found)} ports)".strip()
-        maps.append((named, names([*drawn]), shares, field, end))
-    tallest = max(len(ports) for _, ports, *_ in maps)
-    height = min(0.3 + 0.12 * max(tallest, 2), 4.5, TALLEST / len(maps))
+        maps.append((_named(label, len(drawn), len(found)), names([*drawn]), shares, field, end))
+    height = _height([len(ports) for _, ports, *_ in maps], 0.12)
     with style.panels(len(maps), 1, height, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], max(end for *_, end in maps))
         image = None
         for plot, (label, ports, shares, field, end) in zip(plots, maps, strict=True):
-            style.name_panel(plot, label)
-            if not ports:
-                style.say_empty(plot, "no port was paused")
+            if not _begin(plot, label, ports, "no port was paused"):
                 continue
             extent = (0, end / time.size, len(ports) - 0.5, -0.5)
             look: dict[str, Any] = {
@@ -73,16 +70,34 @@ def pauses(runs: Runs) -> "Figure":
                 "vmax": 1,
             }
             image = plot.imshow(field, extent=extent, **look)
-            most = max(int(height / NAME_HEIGHT), 1)
-            _name_rows(plot, ports, [percent(share) for share in shares], most=most)
+            _name_rows(plot, ports, [percent(share) for share in shares], height)
         if image is not None:
             bar = figure.colorbar(image, ax=plots, location="top", aspect=40, pad=0.06)
             bar.set_label("share of time paused; right: of the whole run")
     return figure
 
 
-def _name_rows(plot: "Axes", ports: list[str], values: list[str], most: int) -> None:
-    """Label rows with ports on the left and values on the right, at most `most` of them."""
+def _named(label: str, drawn: int, found: int) -> str:
+    """Return the name of a panel that draws some of the ports found."""
+    return label if drawn == found else f"{label} ({drawn} of {found} ports)".strip()
+
+
+def _height(ports: Sequence[int], row: float) -> float:
+    """Return the height of each panel for these numbers of ports, with rows of height `row`."""
+    return min(0.3 + row * max(*ports, 2), 4.5, TALLEST / len(ports))
+
+
+def _begin(plot: "Axes", label: str, ports: Sequence[str], nothing: str) -> bool:
+    """Name a panel, and return whether it has ports; if it has none, it says `nothing`."""
+    style.name_panel(plot, label)
+    if not ports:
+        style.say_empty(plot, nothing)
+    return bool(ports)
+
+
+def _name_rows(plot: "Axes", ports: list[str], values: list[str], height: float) -> None:
+    """Label as many rows as fit into the height, with ports on the left and values on the right."""
+    most = max(int(height / NAME_HEIGHT), 1)
     step = -(-len(ports) // most)
     rows = range(0, len(ports), step)
     plot.set_yticks(rows, ports[::step], fontsize=6)
@@ -121,17 +136,14 @@ def headroom(runs: Runs) -> "Figure":
         fullest = used.sort(pl.col("max_headroom_bytes") / pl.col("headroom_bytes"), descending=True)
         drawn = fullest.head(MOST_PORTS)
         ports = names([Sender(*row) for row in drawn.select("port", "class").iter_rows()])
-        named = label if len(drawn) == len(used) else f"{label} ({len(drawn)} of {len(used)} ports)".strip()
-        shown.append((named, ports, drawn["headroom_bytes"].to_list(), drawn["max_headroom_bytes"].to_list()))
-    tallest = max(len(ports) for _, ports, *_ in shown)
-    height = min(0.3 + 0.13 * max(tallest, 2), 4.5, TALLEST / len(shown))
+        sizes, peaks = (drawn[name].to_list() for name in ("headroom_bytes", "max_headroom_bytes"))
+        shown.append((_named(label, len(drawn), len(used)), ports, sizes, peaks))
+    height = _height([len(ports) for _, ports, *_ in shown], 0.13)
     top = max((size for _, _, sizes, _ in shown for size in sizes), default=1)
     unit = style.size_unit([top])
     with style.panels(len(shown), 1, height, sharex=True) as (figure, plots):
         for plot, (label, ports, sizes, peaks) in zip(plots, shown, strict=True):
-            style.name_panel(plot, label)
-            if not ports:
-                style.say_empty(plot, "no headroom was used")
+            if not _begin(plot, label, ports, "no headroom was used"):
                 continue
             color = style.look(0)["color"]
             rows = range(len(ports))
@@ -139,7 +151,7 @@ def headroom(runs: Runs) -> "Figure":
             plot.barh(rows, [peak / unit.size for peak in peaks], 0.7, color=color, label="largest use")
             shares = [percent(peak / size) for peak, size in zip(peaks, sizes, strict=True)]
             plot.set_ylim(len(ports) - 0.5, -0.5)
-            _name_rows(plot, ports, shares, most=max(int(height / NAME_HEIGHT), 1))
+            _name_rows(plot, ports, shares, height)
         style.scale(plots[-1], "x", [top / unit.size])
         plots[-1].set_xlabel(f"headroom ({unit.name})")
         style.add_legend(figure, *plots)

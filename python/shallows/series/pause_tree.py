@@ -61,11 +61,10 @@ def pause_trees(run: Run) -> list[PauseTree]:
     A switch pauses a port because a port of its own is paused at that time, or else because of its own
     queues. The most frequent cause of a port's pauses is the cause of the port. Hosts pause by themselves.
     """
-    found, hosts = pauses_of(run), _hosts(run)
+    found, hosts, lags = pauses_of(run), _hosts(run), _lags(run)
     trees = []
     for lossless in sorted({sender.lossless for sender in found}):
         ports = {sender: pauses for sender, pauses in found.items() if sender.lossless == lossless}
-        lags = _lags(run)
         paused = [
             Paused(
                 sender,
