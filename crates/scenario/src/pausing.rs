@@ -27,7 +27,8 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Bound on marking thresholds: if the thresholds of all queues are lower, marks come before pauses for any traffic between the ports.
+    /// Bound on marking thresholds: if the thresholds of all queues are lower, marks come before pauses for any traffic between the ports,
+    /// provided that all traffic is in lossless classes. Lossy packets would occupy shared memory that the bound does not count.
     pub mark_below_bytes: u64,
 }
 
@@ -164,7 +165,8 @@ impl Switch<'_> {
 
     /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a lower
     /// marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
-    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory.
+    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory. Queues of lossy
+    /// classes, which share the pool, are not counted, so this holds only if all traffic is in lossless classes.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes) = (self.ports as f64, self.classes as f64);
         let shared = self.shared().0 as f64;
