@@ -2,7 +2,7 @@
 //!
 //! Such a switch counts each packet twice, as SAI's objects do: at ingress (port → priority group → pool) in an [`IngressBook`], and at
 //! egress (port → queue → pool) in a [`SharedBuffer`](crate::buffer::SharedBuffer). The ingress book bounds the memory of lossless
-//! groups and decides when to pause their senders; the egress book bounds lossy queues. [`TwoBooks`] drives a node with both.
+//! groups and decides when to pause their senders; the egress book bounds lossy queues. [`TwoBooks`] drives a node with both in tests.
 //!
 //! A group is charged first in its reserved cells, then in the shared part of its pool up to its limit, then, if it is lossless, in
 //! headroom. A group that can take no further cell without headroom is paused. Departures free headroom first, then shared cells, then
