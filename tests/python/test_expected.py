@@ -154,7 +154,7 @@ def test_claims_about_places_are_accepted_with_an_axis(tmp_path: Path, kind: str
 
 @pytest.mark.parametrize(("kind", "keys"), AT_PLACES)
 def test_claims_about_places_are_refused_without_an_axis(tmp_path: Path, kind: str, keys: str) -> None:
-    with pytest.raises(ShallowsError, match='claim "c": the claim needs an axis of experiment "x"'):
+    with pytest.raises(ShallowsError, match='claim "c": experiment "x" must have the key axis'):
         read_text(tmp_path, f'{HEAD}{CLAIM}kind = "{kind}"\n{keys}\n')
 
 

@@ -265,7 +265,7 @@ def paper(folder: Path, text: str) -> Paper:
         ("lower =", "smaller =", 'claim "c": unknown key smaller; expected one of'),
         ("lower = { load = 0.3 }", "", 'claim "c": lower is missing'),
         ('experiment = "x"', 'experiment = "y"', 'claim "c": unknown experiment "y"; expected one of x'),
-        ('axis = "load"', "", 'claim "c": the claim needs an axis of experiment "x"'),
+        ('axis = "load"', "", 'claim "c": experiment "x" must have the key axis'),
         (
             'axis = "load"',
             "runs = false",

@@ -263,8 +263,8 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
         let (port, kind) = (network.port(link), link.kind.name());
         checker.require(port.discipline.can_pause(), "switch.port", || {
             format!(
-                "ports of kind {kind} must have queues that can be paused, \"fifo\", \"strict-priority\", \"wrr\", \"dwrr\" \
-                 or \"wfq\", because the network has lossless classes"
+                "ports of kind {kind} must have queues that can be paused, because the network has lossless classes; use the discipline \
+                 \"fifo\", \"strict-priority\", \"wrr\", \"dwrr\" or \"wfq\""
             )
         });
         if link.kind == PortKind::Nic {

@@ -166,7 +166,7 @@ fn queues_that_share_a_limit_hold_a_packet_each() {
             star(INCAST, &[("switch.port", &port)]).err().unwrap_or_default()
         };
         assert_eq!(told(least), "", "{division}");
-        assert!(least == 1 || told(least - 1).contains("at least one packet"), "{division}");
+        assert!(least == 1 || told(least - 1).contains("room for one packet"), "{division}");
     }
 }
 

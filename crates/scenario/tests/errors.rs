@@ -308,7 +308,7 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     let error = flood(&constant("0..3", "4Gbps")).unwrap_err();
     assert!(
         error.contains("the link switch0->host3 would carry 1.2000 times its rate")
-            && error.contains("a rate of 4Gbps from each of 3 sources: use"),
+            && error.contains("sends 4Gbps from each of 3 sources: use"),
         "{error}"
     );
     let error = flood(&(constant("0..2", "4Gbps") + &constant("2", "4Gbps"))).unwrap_err();

@@ -72,7 +72,7 @@ def _bcc() -> Demo:
 
 
 def describe_incast(runs: Sequence[Run]) -> str:
-    """Name the schemes whose slowest response takes the shortest and the longest time."""
+    """Compare the schemes by the time of their slowest answer: name the best scheme and the worst."""
     ordered = sorted(runs, key=_slowest)
     best, worst = ordered[0], ordered[-1]
     shortest, longest = _slowest(best), _slowest(worst)

@@ -95,7 +95,8 @@ def _header(first: Line, ignored: Ignored) -> _Header:
         nvswitches = first.whole("the number of NVSwitches", words[2], 0, 1 << 17)
         if nvswitches and not ignored.unmodelled:
             raise first.error(
-                f"the topology has {nvswitches} NVSwitches; a host must have only one link",
+                f"the topology has {nvswitches} NVSwitches; a host with a link to an NVSwitch has two links, "
+                "but must have only one",
                 "leave out the NVSwitches and their links: --ignore-unmodelled",
             )
         # SimAI lists the NVSwitches before the other switches, in one list.

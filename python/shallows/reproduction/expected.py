@@ -274,7 +274,9 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
             claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
         ):
             raise _refuse(
-                path, f'claim "{claim.id}": the claim needs an axis of experiment "{claim.experiment}"'
+                path,
+                f'claim "{claim.id}": experiment "{claim.experiment}" must have the key axis, because '
+                'the claim has points, at, extreme, over or kind = "crossing"',
             )
 
 

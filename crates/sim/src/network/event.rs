@@ -67,8 +67,8 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Number of bits for a link's rank, and number of bits for its place. The rank orders events; the place is the index of the link's near or
-/// far end.
+/// Width of each half of a link's index, in bits. The upper half is the link's rank, which orders events. The lower half is the link's
+/// place: the index of its near or far end.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {

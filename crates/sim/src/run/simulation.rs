@@ -27,7 +27,7 @@ pub struct Simulation {
     execution: Execution,
     /// Partitions of the network. An undivided network is a single partition.
     partitions: Vec<Partition>,
-    /// Windows in which several partitions run; `None` for a single partition.
+    /// Time windows in which several partitions run; `None` for a single partition.
     windows: Option<Windows>,
     ending: Ending,
     search: Search,

@@ -1,8 +1,8 @@
 """Configurations as lines with one setting each, and the smallest change between two of them.
 
-A writer defines the sections of each line, the key of its setting (the slot), and the line that undoes it. A
-line replaces an earlier line with the same slot. A change is the difference between two lists of lines, and
-its rollback is the reverse difference.
+For each line, a writer defines the configuration sections that contain it, the key of its setting (the
+slot), and the line that undoes it. A line replaces an earlier line with the same slot. A change is the
+difference between two lists of lines, and its rollback is the reverse difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,10 @@ class Told:
         """
         if self._said.setdefault((sections, slot or text), text) != text:
             place = " ".join((*sections, slot))
-            self.cannot(f"{place}: what is told differs and has one place here; the last of it is written")
+            self.cannot(
+                f"{place}: ports or queues have different settings, but this format has one line for all; "
+                "the last setting is written"
+            )
         self.lines.append(Line(slot or text, text, undo or f"no {slot or text}", sections, about))
 
     def cannot(self, what: str) -> None:
