@@ -69,7 +69,7 @@ pub enum Division {
     },
     /// No fixed division. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
     Dynamic,
-    /// Of three equal segments, HP has two and LP has one. At the end of a period, LP's segment and an empty one become HP, and
+    /// HP has two of three equal segments, and LP has one. At the end of a period, LP's segment and an empty one become HP, and
     /// the other empty segment becomes LP. The remainder of the division by three is unused.
     Thirds,
 }
