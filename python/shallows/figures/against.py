@@ -212,7 +212,8 @@ def _horizontal_axis(runs: Sequence[Run]) -> Swept:
     if axis is None:
         raise ShallowsError(
             "the figure needs runs that differ in a number, such as the load",
-            "name the folder of a sweep over loads; `shallows demo --full` writes such a sweep",
+            "name the folder of a sweep over loads, or compare the schemes at one load with `shallows plot "
+            "frontier` or `shallows plot dots`",
         )
     return Swept.of(axis, values_on(places, axis))
 
