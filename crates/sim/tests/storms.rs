@@ -1,6 +1,8 @@
 //! Lossless classes: deadlocks, hosts that pause their switch, and PFC watchdogs.
 
+use serde_json::Value;
 use shallows_core::{Bytes, Duration};
+use shallows_scenario::Experiment;
 use shallows_sim::{Division, Report, Simulation, nowhere};
 
 use crate::common::{parse, run};
@@ -69,27 +71,45 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
     assert_eq!(codes, ["nothing-measured", "nothing-received"]);
 }
 
-#[test]
-fn a_deadlock_ends_the_run_at_the_same_time_on_any_number_of_threads() {
-    let experiment = parse(&looped(3, 12, "11Gbps"), &[]);
+/// Returns the summary and the deadlock of `experiment`, which must be the same on any number of threads.
+fn deadlock_on_any_number_of_threads(experiment: &Experiment) -> (Value, String) {
     let results = |mut simulation: Simulation| {
         simulation.advance(u64::MAX);
         let report = simulation.finish();
         (report.summary(), report.pauses().to_vec(), deadlocks(&report))
     };
     let alone = results(Simulation::new(experiment.clone()));
-    let [text] = &alone.2[..] else { panic!("no deadlock: {:?}", alone.2) };
-    assert!(
-        text.starts_with("the run ended at ") && alone.0["packets"]["dropped"].as_u64() > Some(0),
-        "{text}"
-    );
     for threads in 1..=3 {
-        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
+        let division = Division::in_pieces(experiment, threads, 0).expect("it has several switches");
         let simulation =
             Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
         assert!(simulation.partitions() > 1);
-        assert!(results(simulation) == alone, "{threads} threads");
+        let divided = results(simulation);
+        assert!(divided == alone, "{threads} threads: {:?} instead of {:?}", divided.2, alone.2);
     }
+    let [text] = &alone.2[..] else { panic!("no deadlock: {:?}", alone.2) };
+    (alone.0, text.clone())
+}
+
+#[test]
+fn a_deadlock_ends_the_run_at_the_same_time_on_any_number_of_threads() {
+    let (summary, text) = deadlock_on_any_number_of_threads(&parse(&looped(3, 12, "11Gbps"), &[]));
+    assert!(
+        text.starts_with("the run ended at ") && summary["packets"]["dropped"].as_u64() > Some(0),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_deadlock_of_flows_that_start_late_is_found() {
+    // Until 3 ms, nothing happens. The first windows of 400 flows, 6 MB, then fill the loop.
+    let looped = looped(3, 12, "1Gbps");
+    let (network, _) = looped.split_once("[[workload]]").expect("a workload");
+    let text = format!("{network}[[workload]]\nkind = 'trace'\npath = 'list.csv'\n");
+    let list = format!("start_ns,source,destination,bytes\n{}", "3000000,0,1,15000\n".repeat(400));
+    let experiment = shallows_scenario::parse(&text, "test.toml", &|_| Ok(list.clone()), &[], None);
+    let (_, text) = deadlock_on_any_number_of_threads(&experiment.unwrap_or_else(|error| panic!("{error}")));
+    assert!(text.starts_with("the run ended at 5.001ms in a deadlock"), "{text}");
 }
 
 #[test]

@@ -54,7 +54,8 @@ impl Search {
         self.found = cycle.map(|cycle| Deadlock { at: self.due + Duration(1), cycle });
         self.left = pauses.groups.into_iter().map(|(sender, group)| (sender, group.left)).collect();
         // Without pauses, nothing changes before the next event.
-        let last = if self.left.is_empty() { self.due.max(Instant(next.0 - 1)) } else { self.due };
+        let last =
+            if self.left.is_empty() { self.due.max(Instant(next.0.saturating_sub(1))) } else { self.due };
         self.due = match last.0.checked_add(2 * PERIOD.0) {
             Some(_) => self.ending.step_end(Instant((last.0 / PERIOD.0 + 1) * PERIOD.0)),
             None => Instant::MAX,

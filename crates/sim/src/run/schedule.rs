@@ -100,6 +100,11 @@ impl Schedule {
         self.finished
     }
 
+    /// Returns a lower bound on the time of the next flow that these workloads start.
+    pub(crate) fn not_before(&self) -> Instant {
+        self.arrivals.not_before()
+    }
+
     /// Decides on the next window, and announces the flows that arrive in it in `mail`. `earliest` is a lower bound on the next event of
     /// all partitions, and `search` is the time of the next search for deadlocks. `state` is called only if its counts can end the run.
     pub(crate) fn next(
@@ -109,7 +114,7 @@ impl Schedule {
         state: impl FnOnce() -> RunCounts,
         mail: &Mail,
     ) -> Next {
-        let arrival = self.arrivals.not_before();
+        let arrival = self.not_before();
         let first = earliest.min(arrival);
         if self.ends_on_completion && self.drawing.traffic.busy() == 0 && self.is_over(&state(), first) {
             self.finished = true;

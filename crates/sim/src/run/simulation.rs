@@ -203,7 +203,8 @@ impl Simulation {
     /// Searches for a deadlock, which ends the run. Returns whether there is one.
     fn search_deadlock(&mut self) -> bool {
         let bound = |partition: &Partition| partition.world.not_before(&partition.queue);
-        let next = self.partitions.iter().map(bound).min().unwrap_or(Instant::MAX);
+        let arrival = self.windows.iter().map(Windows::not_before);
+        let next = self.partitions.iter().map(bound).chain(arrival).min().unwrap_or(Instant::MAX);
         let worlds = self.partitions.iter().map(|partition| &partition.world);
         self.search.run(worlds, next)
     }

@@ -105,6 +105,11 @@ impl Windows {
         self.schedule().traffic()
     }
 
+    /// Returns a lower bound on the time of the next flow that is drawn in advance for all partitions.
+    pub(crate) fn not_before(&self) -> Instant {
+        self.schedule().not_before()
+    }
+
     /// Returns whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.schedule().finished()
