@@ -10,11 +10,13 @@ use crate::check::Checker;
 use crate::experiment::Experiment;
 use crate::quantity::Automatic;
 use crate::resolved::Resolved;
-use crate::spec;
+use crate::spec::{self, Workload};
 use crate::topology::{Headroom, Link, Network, PortKind};
 
-/// Smallest packet of a simulation without framing: a pure acknowledgement without options.
-const SMALLEST: u64 = 40;
+/// Smallest TCP packet without framing: a pure acknowledgement without options.
+const SMALLEST_TCP: Bytes = Bytes(40);
+/// Bytes of the headers of datagrams and of echoes without framing.
+const DATAGRAM_HEADERS: Bytes = Bytes(28);
 
 /// Headroom of all ports with the same kind, rate and terms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,12 +35,13 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the headroom for the port that `link` leaves, with its terms. The groups of the port count the packets of the opposite link.
+    /// Returns the headroom for the port that `link` leaves, with its terms. The groups of the port count the packets of the opposite link,
+    /// which have `smallest` to `packet` bytes.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
         jitter: Duration,
-        (network, packet, cell): (&Network, Bytes, Cell),
+        (network, [smallest, packet], cell): (&Network, [Bytes; 2], Cell),
     ) -> Self {
         let peer = &network.links[link.reverse as usize];
         let terms = generic::Headroom::of(&generic::Link {
@@ -49,13 +52,9 @@ impl Headroom {
             response: response(wanted, peer),
         });
         let above_limit = packet + Bytes(1);
-        let smallest = Bytes(SMALLEST) + network.framing;
         let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
-        let occupancy = if cell.size() == Bytes(1) {
-            1.0
-        } else {
-            occupied(smallest).max(occupied(smallest.max(cell.size() + Bytes(1))))
-        };
+        // Of the packets with more cells, the first one needs the most memory for its size.
+        let occupancy = occupied(smallest).max(occupied(cell.occupied(smallest) + Bytes(1)));
         let arriving = terms.total() + above_limit;
         let needed = cell.occupied(Bytes((arriving.0 as f64 * occupancy).ceil() as u64));
         Self {
@@ -69,6 +68,17 @@ impl Headroom {
             headroom_bytes: needed.0,
         }
     }
+}
+
+/// Returns the size of the smallest packet that the scenario can send, on a link.
+pub(crate) fn smallest_packet(spec: &Resolved) -> Bytes {
+    let payload = |workload: &Workload| match workload {
+        Workload::Udp(udp) => udp.payload.map(|payload| payload.0),
+        Workload::Ping(ping) => Some(ping.payload.0),
+        _ => None,
+    };
+    let datagrams = spec.workload.iter().filter_map(payload).map(|payload| DATAGRAM_HEADERS + payload);
+    datagrams.fold(SMALLEST_TCP, Bytes::min) + spec.topology.common().framing
 }
 
 /// Returns the largest random delay of packets that arrive at the port of `link`.

@@ -12,7 +12,7 @@ use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
 use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
-use crate::headroom::{by_sonic, jitter};
+use crate::headroom::{by_sonic, jitter, smallest_packet};
 use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
@@ -52,7 +52,7 @@ pub(crate) fn build(
     );
     check_ports(network, checker);
     let limit = limit(wanted, checker);
-    let packet = full_packet(spec);
+    let (smallest, packet) = (smallest_packet(spec), full_packet(spec));
     let buffer = &network.buffers[network.hosts as usize];
     let one_pool =
         buffer.pools.len() == 1 && !matches!(buffer.policy, Policy::StaticPartition { .. } | Policy::Abm(_));
@@ -65,11 +65,12 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
-        let mut port = port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?;
+        let mut port =
+            port(wanted, link, (network, [smallest, packet], cell, limit), (&classes, jitter), checker)?;
         if link.kind == PortKind::Nic {
             // The host's packets delay its PFC frames.
             let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
-            let headroom = Headroom::of(wanted, link, jitter, (network, packet, Cell::default()));
+            let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             let needed = (Bytes(headroom.needed_bytes), packet);
             (port.receive, port.storm) = nic_pauses::build(own, needed, &classes, checker)?;
@@ -163,7 +164,7 @@ pub(crate) fn power_of_two(exponent: i8) -> f64 {
 fn port(
     wanted: &spec::Lossless,
     link: &Link,
-    (network, packet, cell, limit): (&Network, Bytes, Cell, GroupLimit),
+    (network, [smallest, packet], cell, limit): (&Network, [Bytes; 2], Cell, GroupLimit),
     (classes, jitter): (&[u8], Duration),
     checker: &mut Checker<'_>,
 ) -> Option<LosslessPort> {
@@ -191,7 +192,7 @@ fn port(
     if link.kind == PortKind::Nic {
         return Some(LosslessPort { response, ..LosslessPort::default() });
     }
-    let mut terms = Headroom::of(wanted, link, jitter, (network, packet, cell));
+    let mut terms = Headroom::of(wanted, link, jitter, (network, [smallest, packet], cell));
     let mut sonic = None;
     match wanted.headroom {
         HeadroomSize::Auto => {}

@@ -45,6 +45,28 @@ fn headroom_has_its_terms_for_each_kind_of_port() {
 }
 
 #[test]
+fn the_worst_packet_for_cells_is_the_smallest_or_the_next_that_begins_a_cell() {
+    let occupancy = |cell: &str, workloads: &str| {
+        let text = format!("{STAR}{workloads}");
+        let experiment =
+            parse(&text, &[("switch.buffer.cell", cell)]).unwrap_or_else(|error| panic!("{error}"));
+        experiment.headrooms()[0].headroom.occupancy
+    };
+    let is = |found: f64, cells: u32, size: u32| (found - f64::from(cells) / f64::from(size)).abs() < 1e-12;
+    // Acknowledgements of 78 bytes fill one cell of 78 bytes, so packets of 79 bytes need the most.
+    assert!(is(occupancy("78B", ""), 2 * 78, 79));
+    // They fill two cells of 40 bytes; packets of 81 bytes need three.
+    assert!(is(occupancy("40B", ""), 3 * 40, 81));
+    // A datagram of one byte has 67 bytes, and an echo without data 66.
+    let udp = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\npayload = '1B'\n\
+               pattern = { kind = 'constant', rate = '1Mbps' }\n";
+    let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '1us'\npayload = '0B'\n";
+    assert!(is(occupancy("254B", udp), 254, 67));
+    assert!(is(occupancy("254B", &format!("{udp}{ping}")), 254, 66));
+    assert!(is(occupancy("1B", ping), 1, 1));
+}
+
+#[test]
 fn headroom_below_the_bytes_that_can_arrive_is_warned_about() {
     let warnings = star(&[("switch.lossless.headroom", "40KB")]).warnings();
     let expected = "the headroom of lossless classes at to-host ports (switch0->host0) is 40KB, but 42.415KB can arrive after a pause: up to \
