@@ -77,6 +77,7 @@ pub(crate) fn build(
         }
         ports.push(port);
     }
+    check_quanta(wanted, spec, (network, &ports), checker);
     let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
@@ -160,6 +161,29 @@ pub(crate) fn power_of_two(exponent: i8) -> f64 {
     if exponent < 0 { 1.0 / power } else { power }
 }
 
+/// Rejects pauses that end before they are repeated.
+fn check_quanta(
+    wanted: &spec::Lossless,
+    spec: &Resolved,
+    (network, ports): (&Network, &[LosslessPort]),
+    checker: &mut Checker<'_>,
+) {
+    let packet = full_packet(spec);
+    for (link, port) in network.links.iter().zip(ports) {
+        let half = pause_time(link.rate, wanted.quanta / 2);
+        let mut least = port.response + link.rate.transmission_time(packet + FRAME_SIZE);
+        if nic_pauses::may_pause(spec, network, link) {
+            least += jitter(spec, network, link, packet);
+        }
+        checker.require(half >= least, "switch.lossless.quanta", || {
+            format!(
+                "a pause is repeated after half of its time, so half of its time must be at least the sum of the response time, one \
+                 packet and the jitter of a host that pauses its switch, {least}, got {half}"
+            )
+        });
+    }
+}
+
 /// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.
 fn port(
     wanted: &spec::Lossless,
@@ -179,16 +203,6 @@ fn port(
         );
         return None;
     };
-    let (half, least) = (
-        pause_time(link.rate, wanted.quanta / 2),
-        response + link.rate.transmission_time(packet + FRAME_SIZE),
-    );
-    checker.require(half >= least, "switch.lossless.quanta", || {
-        format!(
-            "a pause is repeated after half of its time, so half of its time must be at least the response time and one packet, \
-             {least}, got {half}"
-        )
-    });
     if link.kind == PortKind::Nic {
         return Some(LosslessPort { response, ..LosslessPort::default() });
     }

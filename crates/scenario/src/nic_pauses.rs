@@ -1,5 +1,6 @@
 //! Hosts that pause their switch: checks and thresholds of receive buffers, and PFC storms.
 
+use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 use shallows_switch::pfc::ReceiveConfig;
 
@@ -7,7 +8,7 @@ use crate::check::Checker;
 use crate::quantity::Automatic;
 use crate::resolved::Resolved;
 use crate::spec;
-use crate::topology::Storm;
+use crate::topology::{Link, Network, Storm};
 
 /// Rejects NICs that pause their switch in a network without lossless classes.
 pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
@@ -19,6 +20,12 @@ pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
             });
         }
     }
+}
+
+/// Returns whether `link` leads to a host that can pause its switch.
+pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool {
+    let pauses = |nic: &spec::Nic| nic.receive.is_some() || nic.pfc_storm.is_some();
+    link.to.0 < network.hosts && pauses(spec.host.nic_of(network.groups.of(HostId(link.to.0))).0)
 }
 
 /// Returns the receive buffer and the PFC storm of the NIC with this key; `None` if one of them is invalid. After a pause, up to

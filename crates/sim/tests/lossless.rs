@@ -269,7 +269,8 @@ fn impossible_settings_are_refused_with_the_numbers() {
         (
             "quanta",
             "700",
-            "half of its time must be at least the response time and one packet, 2.144us, got 1.792us",
+            "half of its time must be at least the sum of the response time, one packet and the jitter of a host that pauses its switch, \
+             2.144us, got 1.792us",
         ),
     ] {
         let text = refusal(INCAST, &[(&key(name), value)]);

@@ -297,6 +297,19 @@ fn impossible_hosts_are_refused_with_the_numbers() {
     }
 }
 
+#[test]
+fn a_pause_that_a_hosts_jitter_can_end_too_early_is_refused() {
+    // Half of 1,000 quanta is 2.56 us; the response time is 2.017 us, and a packet and a frame take 0.127 us.
+    let short = [("switch.lossless.quanta", "1000"), ("host.jitter", "10us")];
+    for nic in ["pfc_storm = {}", "receive = { rate = '50Gbps', buffer = '900KB' }"] {
+        parse(&chain(2, "1us", nic), &short[..1]);
+        let text = refusal(&chain(2, "1us", nic), &short);
+        assert!(text.contains("a host that pauses its switch, 12.144us, got 2.56us"), "{text}");
+    }
+    // The host does not pause its switch.
+    parse(&chain(2, "1us", ""), &short);
+}
+
 /// The storm of `chain` from 1 ms to 3 ms, and a watchdog with this `action`.
 fn watched(action: &str) -> String {
     chain(3, "4ms", "pfc_storm = { start = '1ms', stop = '3ms' }").replace(
