@@ -37,10 +37,12 @@ pub(crate) fn build(
     checker: &mut Checker<'_>,
 ) -> Option<(Option<ReceiveConfig>, Option<Storm>)> {
     let mut pauses = (None, None);
+    let is_silent = nic.receive.is_none() && nic.pfc_storm.is_none();
+    checker.require(is_silent || nic.shaper.is_none(), &format!("{key}.shaper"), || {
+        "must be left out, because a shaper delays the PFC frames of a receive buffer or a PFC storm"
+            .to_owned()
+    });
     if let Some(wanted) = &nic.receive {
-        checker.require(nic.shaper.is_none(), &format!("{key}.shaper"), || {
-            "must be left out, because a shaper delays the PFC frames of a receive buffer".to_owned()
-        });
         pauses.0 = Some(receive(wanted, (headroom, packet), &format!("{key}.receive"), checker)?);
     }
     if let Some(wanted) = &nic.pfc_storm {

@@ -287,6 +287,10 @@ fn impossible_hosts_are_refused_with_the_numbers() {
             "must be at most xoff (9KB), got 10KB",
         ),
         ("pfc_storm = { classes = [1] }", "must be lossless classes, at least one of [0], got [1]"),
+        (
+            "pfc_storm = {}, shaper = { rate = '10Gbps', burst = '100KB' }",
+            "host.nic.shaper: must be left out, because a shaper delays the PFC frames of a receive buffer or a PFC storm",
+        ),
         ("pfc_storm = { start = '2us', stop = '1us' }", "must be after the start at 2us, got 1us"),
     ] {
         let text = refusal(&chain(2, "1us", nic), &[]);
