@@ -11,7 +11,7 @@ pub struct Tally {
     pub packets_sent: u64,
     /// Packets that reached their host.
     pub packets_arrived: u64,
-    /// Packets dropped anywhere, or lost on a link that went down.
+    /// Packets dropped anywhere, or lost on a link.
     pub packets_dropped: u64,
     /// Packets that arrived for a closed connection.
     pub packets_stale: u64,
@@ -36,19 +36,34 @@ impl AddAssign for Tally {
     }
 }
 
-/// Packets that were in flight on a link when it went down.
+/// Packets that were lost on a link or refused at its far end, so that no queue dropped them: packets in flight when the link went down,
+/// packets whose TTL expired, packets for which the ingress memory of a switch or the receive buffer of a host had no room, and packets
+/// that the PFC watchdog of the link's port dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// All lost packets.
     pub packets: u64,
     /// Lost TCP segments with data.
     pub data: u64,
+    /// The part of `packets` for which the receive buffer of a host had no room.
+    pub packets_in_nics: u64,
+    /// The part of `data` for which the receive buffer of a host had no room.
+    pub data_in_nics: u64,
+}
+
+impl Lost {
+    /// Counts one packet, which is a TCP segment with data if `is_data`.
+    pub fn one(is_data: bool) -> Self {
+        Self { packets: 1, data: u64::from(is_data), ..Self::default() }
+    }
 }
 
 impl AddAssign for Lost {
     fn add_assign(&mut self, other: Self) {
         self.packets += other.packets;
         self.data += other.data;
+        self.packets_in_nics += other.packets_in_nics;
+        self.data_in_nics += other.data_in_nics;
     }
 }
 

@@ -247,6 +247,17 @@ fn a_slow_host_gets_its_rate_without_loss() {
     let [problem] = &problems[..] else { panic!("{problems:?}") };
     assert_eq!(problem.code, "lossless-drop");
     assert!(problem.text.contains("by the receive buffer of b ("), "{}", problem.text);
+    let summary = report.summary();
+    let packets = &summary["packets"];
+    assert!(
+        packets["dropped"].as_u64() > Some(0) && packets["dropped_in_nics"] == packets["dropped"],
+        "{packets}"
+    );
+    assert_eq!(
+        (&packets["dropped_in_switches"], &summary["loss_rate_in_switches"]),
+        (&0.into(), &0.0.into())
+    );
+    assert_eq!(summary["loss_rate_in_nics"], summary["loss_rate"]);
 }
 
 #[test]
@@ -289,7 +300,7 @@ fn impossible_hosts_are_refused_with_the_numbers() {
         ("pfc_storm = { classes = [1] }", "must be lossless classes, at least one of [0], got [1]"),
         (
             "pfc_storm = {}, shaper = { rate = '10Gbps', burst = '100KB' }",
-            "host.nic.shaper: must be left out, because a shaper delays the PFC frames of a receive buffer or a PFC storm",
+            "must be left out, because a shaper delays the PFC frames of a receive buffer or a PFC storm",
         ),
         ("pfc_storm = { start = '2us', stop = '1us' }", "must be after the start at 2us, got 1us"),
     ] {

@@ -66,7 +66,7 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packet counts of the whole network.
     pub tally: Tally,
-    /// Packets that were in flight on a link when it went down, by link number.
+    /// Packets that links lost ([`Lost`]), by link number.
     pub lost: BTreeMap<u32, Lost>,
     /// Counts of pauses, by port and class.
     pub pauses: Vec<PauseCounts>,
@@ -221,7 +221,7 @@ impl Report {
         &self.pause_intervals
     }
 
-    /// Returns the packets that were in flight on the link `name` when it went down.
+    /// Returns the packets that the link `name` lost ([`Lost`]). Without lossless classes, they were in flight when the link went down.
     pub fn lost_in_flight(&self, name: &str) -> Lost {
         let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
         link.copied().unwrap_or_default()

@@ -25,10 +25,17 @@ impl Report {
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
-        let (nics, switches) = self.nics_and_switches();
+        let (mut nics, mut switches) = self.nics_and_switches();
         let mut lost = Lost::default();
         self.lost.values().for_each(|&link| lost += link);
         let data_dropped = nics.dropped_data + switches.dropped_data + lost.data;
+        if self.experiment.network.lossless.is_some() {
+            // Packets refused at ingress or by a receive buffer reach no port.
+            nics.dropped += lost.packets_in_nics;
+            nics.dropped_data += lost.data_in_nics;
+            switches.dropped += lost.packets - lost.packets_in_nics;
+            switches.dropped_data += lost.data - lost.data_in_nics;
+        }
         let mut summary = json!({
             "name": self.experiment.name,
             "seed": self.experiment.seed,
@@ -71,11 +78,6 @@ impl Report {
         });
         if self.experiment.network.lossless.is_some() {
             summary["lossless"] = self.describe_pauses();
-            // Packets refused at ingress reach no port.
-            summary["packets"]["dropped_in_switches"] = json!(switches.dropped + lost.packets);
-            summary["packets"]["dropped_data_in_switches"] = json!(switches.dropped_data + lost.data);
-            summary["loss_rate_in_switches"] =
-                json!(ratio(switches.dropped + lost.packets, tally.packets_sent));
         }
         if !self.experiment.network.epochs().is_empty() {
             summary["packets"]["lost_in_flight"] = json!(lost.packets);

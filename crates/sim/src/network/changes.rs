@@ -42,7 +42,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the counts of packets lost in flight in this partition, indexed by link number.
+    /// Returns the counts of packets that links of this partition lost ([`Lost`]), indexed by link number.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }
@@ -86,12 +86,12 @@ impl<T: Copy + Default> Network<T> {
         }
         let mut lost = Lost::default();
         for payload in self.take_arriving(place) {
-            lost += Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+            lost += Lost::one(driver.discard(None, payload));
         }
         let wire = &mut self.wires[place as usize];
         while wire.first(&self.in_flight).is_some() {
             let payload = wire.land(&mut self.in_flight).0.payload;
-            lost += Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+            lost += Lost::one(driver.discard(None, payload));
         }
         lost
     }

@@ -36,7 +36,7 @@ impl<T: Copy + Default> Network<T> {
             if let Some(counts) = counts.get_mut(usize::from(header.class())) {
                 counts.refused += 1;
             }
-            self.lose_at(wire, payload, driver);
+            self.lose_at(wire, true, payload, driver);
             return None;
         }
         self.pause(place, driver);

@@ -125,7 +125,7 @@ impl<T: Copy + Default> Network<T> {
             if crossed == ttl {
                 let port = self.nodes[node].ports.start + ingress.0;
                 *lossless.expired.entry((port, header.class())).or_default() += 1;
-                self.lose_at(wire, payload, driver);
+                self.lose_at(wire, false, payload, driver);
                 return None;
             }
             header = header.with_hops(crossed);
@@ -136,7 +136,7 @@ impl<T: Copy + Default> Network<T> {
         let group = book.group(ingress, group);
         let Ok(room) = book.room(group, size) else {
             book.refuse(group);
-            self.lose_at(wire, payload, driver);
+            self.lose_at(wire, false, payload, driver);
             return None;
         };
         let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
@@ -178,13 +178,16 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Counts a packet that is refused at the far end of a link.
-    pub(super) fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
+    /// Counts a packet that is refused at the far end of a link, by a host's receive buffer or else by a switch.
+    pub(super) fn lose_at(&mut self, wire: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
         self.tally.packets_dropped += 1;
-        *self.lost.entry(number).or_default() +=
-            Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+        let mut lost = Lost::one(driver.discard(None, payload));
+        if is_at_host {
+            (lost.packets_in_nics, lost.data_in_nics) = (lost.packets, lost.data);
+        }
+        *self.lost.entry(number).or_default() += lost;
     }
 
     /// Carries the signals of a node's book to the ports that must pause or resume their senders.

@@ -90,7 +90,7 @@ pub struct Network<T> {
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
-    /// Counts of packets lost in flight in this partition, indexed by link number.
+    /// Counts of packets that links of this partition lost ([`Lost`]), indexed by link number.
     lost: BTreeMap<u32, Lost>,
     /// Ingress accounting and pauses, if the network has lossless classes.
     lossless: Option<Box<Lossless<T>>>,

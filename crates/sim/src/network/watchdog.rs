@@ -31,7 +31,7 @@ impl<T: Copy + Default> Network<T> {
         }
         port.counts[class].dropped += 1;
         self.tally.packets_dropped += 1;
-        let lost = Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+        let lost = Lost::one(driver.discard(None, payload));
         *self.lost.entry(self.links[place as usize].number).or_default() += lost;
         true
     }

@@ -93,7 +93,7 @@ impl Exits {
         left.retain(|packet| {
             let is_lost = packet.wire == wire;
             if is_lost {
-                lost += Lost { packets: 1, data: u64::from(packets.discard(packet.payload)) };
+                lost += Lost::one(packets.discard(packet.payload));
             }
             !is_lost
         });
