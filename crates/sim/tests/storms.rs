@@ -356,6 +356,19 @@ fn a_watchdog_ends_a_storm_by_hand() {
 }
 
 #[test]
+fn a_pause_that_lasts_when_its_watchdog_obeys_again_counts_once() {
+    // A pause of 220 us is repeated every 110 us. Each poll finds a new frame until the one at 2,100 us, while the pause lasts.
+    let text = chain(2, "4ms", "pfc_storm = { start = '1ms', stop = '3ms' }").replace(
+        "limit = '90KB' }",
+        "limit = '90KB', quanta = 42968, \
+         watchdog = { detection = '400us', restoration = '100us', poll = '100us', action = 'forward' } }",
+    );
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let port = at(&report, &experiment, "s1->b");
+    assert_eq!((port.received, port.storms, at(&report, &experiment, "b->s1").sent), (1, 2, 1));
+}
+
+#[test]
 fn a_watchdog_drops_or_forwards_the_packets_of_a_storm() {
     let (text, forward) = (watched("drop"), watched("forward"));
     let (experiment, report) = (parse(&text, &[]), run(&text, &[]));

@@ -221,10 +221,12 @@ impl<T: Copy + Default> Network<T> {
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
             match change {
-                Change::Stop(priority) if !port.watchdogs[usize::from(priority)].is_stormed() => {
-                    port.stop(now, priority, link);
+                Change::Stop(priority) => {
+                    port.counts[usize::from(priority)].received += 1;
+                    if !port.watchdogs[usize::from(priority)].is_stormed() {
+                        port.stop(now, priority, link);
+                    }
                 }
-                Change::Stop(_) => {}
                 Change::Go(priority) => {
                     port.counts[usize::from(priority)].ends += 1;
                     port.go(now, priority, link, &mut lossless.intervals);
@@ -340,7 +342,7 @@ impl<T: Copy + Default> Network<T> {
                     resumed: counts.resumed,
                     dropped: counts.refused,
                     storms: counts.storms,
-                    dropped_by_watchdog: counts.dropped,
+                    dropped_by_watchdog: counts.dropped_by_watchdog,
                     ..PauseCounts::default()
                 };
                 if let Some(receiver) = &lossless.receivers[place as usize] {

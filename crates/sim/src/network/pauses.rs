@@ -115,7 +115,7 @@ pub(super) struct PriorityCounts {
     /// Number of times that the watchdog let the priority ignore pauses.
     pub(super) storms: u64,
     /// Number of packets that the watchdog dropped.
-    pub(super) dropped: u64,
+    pub(super) dropped_by_watchdog: u64,
     /// Number of times that a host has paused its switch, and number of times that it has resumed it.
     pub(super) sent: u64,
     pub(super) resumed: u64,

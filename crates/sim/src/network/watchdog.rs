@@ -29,7 +29,7 @@ impl<T: Copy + Default> Network<T> {
         if !port.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed()) {
             return false;
         }
-        port.counts[class].dropped += 1;
+        port.counts[class].dropped_by_watchdog += 1;
         self.tally.packets_dropped += 1;
         let lost = Lost::one(driver.discard(None, payload));
         *self.lost.entry(self.links[place as usize].number).or_default() += lost;
@@ -43,7 +43,6 @@ impl PausePort {
         // A switch never pauses a class that is not lossless.
         let Some(queue) = self.queues[usize::from(priority)] else { return };
         let counts = &mut self.counts[usize::from(priority)];
-        counts.received += 1;
         counts.since = Some(now);
         link.port.pause(queue.into());
     }

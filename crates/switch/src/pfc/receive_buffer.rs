@@ -29,8 +29,6 @@ pub struct ReceiveBuffer<T> {
     is_congested: bool,
     /// Largest backlog since the start.
     pub max_backlog: Bytes,
-    /// Number of times that the buffer became congested, and number of times that its congestion ended.
-    pub pauses: [u64; 2],
 }
 
 impl<T> ReceiveBuffer<T> {
@@ -47,7 +45,6 @@ impl<T> ReceiveBuffer<T> {
             backlog: Bytes(0),
             is_congested: false,
             max_backlog: Bytes(0),
-            pauses: [0; 2],
         }
     }
 
@@ -79,7 +76,6 @@ impl<T> ReceiveBuffer<T> {
         self.max_backlog = self.max_backlog.max(backlog);
         if backlog > self.config.xoff && !self.is_congested {
             self.is_congested = true;
-            self.pauses[0] += 1;
         }
         None
     }
@@ -95,7 +91,6 @@ impl<T> ReceiveBuffer<T> {
         self.backlog = self.backlog.saturating_sub(header.size());
         if self.backlog <= self.config.xon && self.is_congested {
             self.is_congested = false;
-            self.pauses[1] += 1;
         }
         Some((header, payload))
     }
@@ -147,6 +142,6 @@ mod tests {
             buffer.take(Instant(second * 1_000_000)).expect("a packet");
             assert_eq!(buffer.is_congested(), congested, "{second}");
         }
-        assert_eq!((buffer.max_backlog, buffer.pauses), (Bytes(4_000), [1, 1]));
+        assert_eq!(buffer.max_backlog, Bytes(4_000));
     }
 }
