@@ -25,7 +25,7 @@ pub struct HostNamespaces {
     /// Kernel threads that process packets arriving at hosts. This field precedes `networks`, so that it is dropped first: the threads end
     /// with the networks.
     pub hurried: Vec<Hurried>,
-    /// Watcher of changes since the set-up, for each host. The last one watches the network of the switch.
+    /// Watchers of changes to network settings after the set-up: one for each host, then one for the switch.
     changes: Vec<Changes>,
     /// Network namespace of the switch, with one interface for each host.
     pub switch: Namespace,

@@ -207,8 +207,9 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:
             raise ShallowsError(
-                f"goal: the bound of {goal.text!r} must be at least half of the round-trip time, "
-                f"{value_text(goal.metric, rtt * 1e6 / 2)}, because no flow completes sooner",
+                f"goal: the bound of {goal.text!r} must be at least "
+                f"{value_text(goal.metric, rtt * 1e6 / 2)} (half of the round-trip time), because no flow "
+                "completes sooner",
                 "raise the bound, or check links.rtt",
             )
         if goal.load is not None and goal.load > max(loads) + 1e-9:

@@ -45,7 +45,7 @@ pub(crate) struct Ictcp {
     /// kernel module of the SING group uses 1.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
-    /// Share of the link's rate. While less bandwidth than this share is unused, windows above the average shrink. Default 0.2.
+    /// Share of the link's rate. While the unused bandwidth is below this share, windows above the average shrink. Default 0.2.
     #[serde(default = "fifth")]
     pub(crate) fairness: f64,
     /// Round-trip time above which the window of a connection is not controlled. Default `"2ms"`.

@@ -24,7 +24,7 @@ impl Network {
             let (from, onward) = (self.switch_called(name)?, self.switch_called(next)?);
             if from == target {
                 return Err(format!(
-                    "{to} must not be in the loop, because it sends packets to its own hosts"
+                    "{to} must not be in the loop, because it would deliver the packets, which are for its hosts"
                 ));
             }
             let link = self.links.iter().position(|link| link.from == from && link.to == onward);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use shallows_core::{Bytes, Rate};
 
-/// Version of the formula, named after the pull request of sonic-swss that introduced it.
+/// Version of the formula. Each variant names the pull requests of sonic-swss that introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// #3235 (September 2024): the share of small packets is interpreted as a share of bytes.

@@ -64,7 +64,7 @@ def _add_imported(parser: argparse.ArgumentParser) -> None:
         "--ignore-unmodelled",
         dest="unmodelled",
         action="store_true",
-        help="leave out and list all settings that a scenario cannot express",
+        help="leave out settings that a scenario cannot express, and list them",
     )
     add_force(parser)
 

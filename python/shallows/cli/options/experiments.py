@@ -173,7 +173,8 @@ def _add_dilate(parser: argparse.ArgumentParser) -> None:
         type=dilation,
         default=1,
         metavar="N",
-        help="slow network time N-fold, so that this machine can carry rates N times as high; default: 1",
+        help="slow down network time by a factor of N, so that this machine can carry rates N times as high; "
+        "default: 1",
     )
 
 

@@ -108,7 +108,7 @@ impl Inboxes {
 }
 
 impl InboxAt {
-    /// Returns the queue as the index of an event; the number of the host takes the lowest 24 bits.
+    /// Packs the numbers of queue and host into the index of an event; the number of the host takes the lowest 24 bits.
     pub(crate) fn index(self) -> u64 {
         u64::from(self.queue) << 24 | u64::from(self.host.0)
     }
