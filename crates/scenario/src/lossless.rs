@@ -177,8 +177,8 @@ fn check_quanta(
         }
         checker.require(half >= least, "switch.lossless.quanta", || {
             format!(
-                "a pause is repeated after half of its time, so half of its time must be at least the sum of the response time, one \
-                 packet and the jitter of a host that pauses its switch, {least}, got {half}"
+                "half of the pause time must be at least {least}, got {half}; use more quanta. A pause is repeated after half of its \
+                 time. {least} is the sum of the response time, one packet, and the jitter of a host that pauses its switch"
             )
         });
     }

@@ -269,8 +269,7 @@ fn impossible_settings_are_refused_with_the_numbers() {
         (
             "quanta",
             "700",
-            "half of its time must be at least the sum of the response time, one packet and the jitter of a host that pauses its switch, \
-             2.144us, got 1.792us",
+            "half of the pause time must be at least 2.144us, got 1.792us; use more quanta. A pause is repeated",
         ),
     ] {
         let text = refusal(INCAST, &[(&key(name), value)]);
