@@ -319,7 +319,7 @@ fn a_pause_that_a_hosts_jitter_can_end_too_early_is_refused() {
     for nic in ["pfc_storm = {}", "receive = { rate = '50Gbps', buffer = '900KB' }"] {
         parse(&chain(2, "1us", nic), &short[..1]);
         let text = refusal(&chain(2, "1us", nic), &short);
-        assert!(text.contains("a host that pauses its switch, 12.144us, got 2.56us"), "{text}");
+        assert!(text.contains("half of the pause time must be at least 12.144us, got 2.56us"), "{text}");
     }
     // The host does not pause its switch.
     parse(&chain(2, "1us", ""), &short);
