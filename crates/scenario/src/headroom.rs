@@ -170,7 +170,7 @@ pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
     for (node, book) in (network.hosts..).zip(&lossless.books) {
         let Some(pool) = book.pools[0].headroom else { continue };
         let links = network.links.iter().zip(&lossless.ports).filter(|(link, _)| link.from.0 == node);
-        let name = links.clone().next().map_or("", |(link, _)| link.name.split("->").next().unwrap_or(""));
+        let name = links.clone().next().map_or("", |(link, _)| link.from_name());
         let groups = links.flat_map(|(_, port)| &port.groups);
         let mut headroom: Vec<Bytes> =
             groups.filter_map(|group| group.lossless).map(|own| book.cell.whole(own.headroom)).collect();

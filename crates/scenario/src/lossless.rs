@@ -248,7 +248,7 @@ fn book(
     let memory = network.buffers[node as usize].pools[0];
     let (mut reserved, mut headroom, mut name) = (Bytes(0), Bytes(0), "");
     for (link, port) in network.links.iter().zip(ports).filter(|(link, _)| link.from.0 == node) {
-        name = link.name.split("->").next().unwrap_or_default();
+        name = link.from_name();
         for group in &port.groups {
             reserved += cell.whole(group.reserved);
             headroom += group.lossless.map_or(Bytes(0), |own| cell.whole(own.headroom));

@@ -182,7 +182,7 @@ impl Report {
                 "packets of the lossless class {} were dropped by the receive buffer of {} ({}): its room of {} above xoff is too small; \
                  use host.nic.receive.xoff = \"auto\"",
                 row.class,
-                network.links[row.link as usize].name.split("->").next().unwrap_or_default(),
+                network.links[row.link as usize].from_name(),
                 row.dropped,
                 row.headroom
             ),

@@ -315,8 +315,8 @@ impl Report {
     }
 }
 
-/// Returns the name of a node: the first half of the name of any link that leaves it.
+/// Returns the name of a node.
 fn node_name(network: &Network, node: u32) -> &str {
     let link = network.links.iter().find(|link| link.from.0 == node).expect("every node has a link");
-    link.name.split("->").next().unwrap_or(&link.name)
+    link.from_name()
 }

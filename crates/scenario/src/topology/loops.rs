@@ -42,7 +42,7 @@ impl Network {
     }
 
     fn switch_called(&self, name: &str) -> Result<NodeId, String> {
-        let starts = |link: &&Link| link.from.0 >= self.hosts && link.name.split("->").next() == Some(name);
+        let starts = |link: &&Link| link.from.0 >= self.hosts && link.from_name() == name;
         let found = self.links.iter().find(starts).map(|link| link.from);
         found.ok_or_else(|| format!("no switch is named \"{name}\""))
     }

@@ -91,11 +91,17 @@ pub enum PortKind {
     Trunk,
 }
 
+impl Link {
+    /// Returns the name of the node that the link leaves.
+    pub fn from_name(&self) -> &str {
+        self.name.split_once("->").map_or(&self.name, |(from, _)| from)
+    }
+}
+
 impl Network {
     /// Returns the name of a host.
     pub(crate) fn host_name(&self, host: u32) -> &str {
-        let name = &self.links[host as usize].name;
-        name.split_once("->").map_or(name, |(from, _)| from)
+        self.links[host as usize].from_name()
     }
 
     /// Returns the links over which a packet with this header travels from its source to its destination. If the routes form a loop, only
