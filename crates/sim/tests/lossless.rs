@@ -1,6 +1,7 @@
 //! Lossless classes: pauses instead of drops.
 
-use serde_json::Value;
+use std::fmt::Debug;
+
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_measure::{PauseCounts, PauseInterval};
 use shallows_scenario::Experiment;
@@ -27,6 +28,27 @@ pub(crate) fn at(report: &Report, experiment: &Experiment, name: &str) -> PauseC
 fn of_class(class: u8, report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
     let link = experiment.network.links.iter().position(|link| link.name == name).expect("a port");
     *report.pauses().iter().find(|row| row.link == link as u32 && row.class == class).expect("a row")
+}
+
+/// Returns the `results` of an undivided run, which must be the same on one to three threads with several partitions.
+pub(crate) fn on_any_number_of_threads<R: PartialEq + Debug>(
+    experiment: &Experiment,
+    results: impl Fn(&Report) -> R,
+) -> R {
+    let run = |mut simulation: Simulation| {
+        simulation.advance(u64::MAX);
+        results(&simulation.finish())
+    };
+    let alone = run(Simulation::new(experiment.clone()));
+    for threads in 1..=3 {
+        let division = Division::in_pieces(experiment, threads, 0).expect("it has several switches");
+        let simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
+        assert!(simulation.partitions() > 1);
+        let divided = run(simulation);
+        assert!(divided == alone, "{threads} threads: {divided:?} instead of {alone:?}");
+    }
+    alone
 }
 
 /// Two hosts send datagrams at full rate to a third.
@@ -240,21 +262,11 @@ const FAT_TREE: &str = "[topology]\nkind = 'fat-tree'\nk = 4\nrate = '25Gbps'";
 fn random_flows_lose_nothing_and_any_number_of_threads_gives_the_same_bytes() {
     for topology in [LEAF_SPINE, FAT_TREE] {
         let experiment = parse(&random(topology), &[]);
-        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>, Vec<PauseInterval>) {
-            simulation.advance(u64::MAX);
-            let report = simulation.finish();
+        let (summary, ..) = on_any_number_of_threads(&experiment, |report| {
             (report.summary(), report.pauses().to_vec(), report.pause_intervals().to_vec())
-        };
-        let alone = results(Simulation::new(experiment.clone()));
-        assert_eq!(alone.0["packets"]["dropped"], 0, "{topology}");
-        assert!(alone.0["lossless"]["class0"]["pauses"].as_u64() > Some(10), "{topology}");
-        for threads in 1..=3 {
-            let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
-            let simulation = Simulation::of_partitions(experiment.clone(), division, nowhere)
-                .expect("nothing is captured");
-            assert!(simulation.partitions() > 1);
-            assert!(results(simulation) == alone, "{threads} threads, {topology}");
-        }
+        });
+        assert_eq!(summary["packets"]["dropped"], 0, "{topology}");
+        assert!(summary["lossless"]["class0"]["pauses"].as_u64() > Some(10), "{topology}");
     }
 }
 

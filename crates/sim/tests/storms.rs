@@ -3,10 +3,10 @@
 use serde_json::Value;
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Report, Simulation, nowhere};
+use shallows_sim::Report;
 
 use crate::common::{parse, run};
-use crate::lossless::{INCAST, LEAF_SPINE, at, random, refusal};
+use crate::lossless::{INCAST, LEAF_SPINE, at, on_any_number_of_threads, random, refusal};
 
 /// Host 0 sends datagrams at this `rate` to a host of the switch `away`. The switches `s0` to `s1` pass them around in a loop of 40 Gb/s.
 fn looped(switches: usize, ttl: u8, rate: &str) -> String {
@@ -73,22 +73,11 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
 
 /// Returns the summary and the deadlock of `experiment`, which must be the same on any number of threads.
 fn deadlock_on_any_number_of_threads(experiment: &Experiment) -> (Value, String) {
-    let results = |mut simulation: Simulation| {
-        simulation.advance(u64::MAX);
-        let report = simulation.finish();
-        (report.summary(), report.pauses().to_vec(), deadlocks(&report))
-    };
-    let alone = results(Simulation::new(experiment.clone()));
-    for threads in 1..=3 {
-        let division = Division::in_pieces(experiment, threads, 0).expect("it has several switches");
-        let simulation =
-            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
-        assert!(simulation.partitions() > 1);
-        let divided = results(simulation);
-        assert!(divided == alone, "{threads} threads: {:?} instead of {:?}", divided.2, alone.2);
-    }
-    let [text] = &alone.2[..] else { panic!("no deadlock: {:?}", alone.2) };
-    (alone.0, text.clone())
+    let (found, summary, _) = on_any_number_of_threads(experiment, |report| {
+        (deadlocks(report), report.summary(), report.pauses().to_vec())
+    });
+    let [text] = &found[..] else { panic!("no deadlock: {found:?}") };
+    (summary, text.clone())
 }
 
 #[test]
@@ -266,20 +255,10 @@ fn hosts_that_pause_give_the_same_bytes_on_any_number_of_threads() {
                   [[host.group]]\nname = 'storm'\nmembers = 5\nnic = { pfc_storm = { start = '50us', stop = '300us' } }\n";
     let text = random(LEAF_SPINE).replace("[topology]", &format!("{groups}[topology]"));
     let experiment = parse(&text, &[]);
-    let results = |mut simulation: Simulation| {
-        simulation.advance(u64::MAX);
-        let report = simulation.finish();
-        (report.summary(), report.pauses().to_vec())
-    };
-    let alone = results(Simulation::new(experiment.clone()));
-    assert_eq!(alone.0["packets"]["dropped"], 0);
-    assert!(alone.1.iter().any(|row| row.link < 2 && row.sent > 0), "slow hosts pause");
-    for threads in 1..=3 {
-        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
-        let simulation =
-            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
-        assert!(results(simulation) == alone, "{threads} threads");
-    }
+    let (summary, pauses) =
+        on_any_number_of_threads(&experiment, |report| (report.summary(), report.pauses().to_vec()));
+    assert_eq!(summary["packets"]["dropped"], 0);
+    assert!(pauses.iter().any(|row| row.link < 2 && row.sent > 0), "slow hosts pause");
 }
 
 #[test]
@@ -391,18 +370,7 @@ fn a_watchdog_drops_or_forwards_the_packets_of_a_storm() {
 #[test]
 fn a_watchdog_gives_the_same_bytes_on_any_number_of_threads() {
     let experiment = parse(&watched("drop"), &[]);
-    let results = |mut simulation: Simulation| {
-        simulation.advance(u64::MAX);
-        let report = simulation.finish();
-        (report.summary(), report.pauses().to_vec())
-    };
-    let alone = results(Simulation::new(experiment.clone()));
-    for threads in 1..=3 {
-        let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
-        let simulation =
-            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured");
-        assert!(results(simulation) == alone, "{threads} threads");
-    }
+    on_any_number_of_threads(&experiment, |report| (report.summary(), report.pauses().to_vec()));
 }
 
 #[test]
