@@ -1,11 +1,13 @@
 """Scenarios and names that several test files use."""
 
+import importlib.util
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -254,3 +256,14 @@ def gallery_points(
     _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
     chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
     return [execute(point.source, point.source.parse(), point.folder) for point in chosen]
+
+
+def script(path: Path) -> ModuleType:
+    """Return a script of an experiment as a module."""
+    spec = importlib.util.spec_from_file_location(f"script_{path.parent.name}_{path.stem}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

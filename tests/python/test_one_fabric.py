@@ -1,8 +1,6 @@
 """Tests of the experiment on one fabric: scenarios equal those from the rules, for any number of threads."""
 
-import importlib.util
 import itertools
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +12,7 @@ from shallows.runs.executing import execute
 from shallows.runs.threads import Threads
 from shallows.series.measures import compute
 from shallows.sweeps.points import of_scheme, sweep_source
+from shared import script
 
 FOLDER = ROOT / "experiments/one-fabric"
 SCENARIOS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "expected.toml")
@@ -22,13 +21,7 @@ SCENARIOS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "expec
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
     """The script `make.py`, as a module."""
-    spec = importlib.util.spec_from_file_location("one_fabric_make", FOLDER / "make.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(FOLDER / "make.py")
 
 
 def test_the_committed_scenarios_are_those_of_the_rules(make: ModuleType) -> None:

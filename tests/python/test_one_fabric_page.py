@@ -1,7 +1,6 @@
 """Tests of the page on one fabric: its numbers are those of the verdicts, and these are those of the runs."""
 
 import csv
-import importlib.util
 import json
 import math
 import re
@@ -11,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,6 +18,7 @@ from pages import ROOT
 from shallows.reproduction.expected import Claim, read
 from shallows.reproduction.findings import Finding, made_from, markdown
 from shallows.reproduction.judging import Measured, judge
+from shared import script
 
 FOLDER = ROOT / "experiments/one-fabric"
 RESULTS = FOLDER / "results"
@@ -30,17 +29,6 @@ README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 SUMMARIES = {"Five papers, one fabric", "If your fabric is …"}
 """Sections that repeat numbers of other sections."""
-
-
-def script(name: str) -> ModuleType:
-    """Return a script of the experiment as a module."""
-    spec = importlib.util.spec_from_file_location(f"one_fabric_{name}", FOLDER / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @dataclass(frozen=True)
@@ -157,7 +145,7 @@ def unmatched() -> list[str]:
 
 def settings() -> dict[str, float]:
     """Return the settings that the page states, by unit: each number is computed from the scripts."""
-    make = script("make")
+    make = script(FOLDER / "make.py")
     fast, slow = make.FAST, make.SLOW
     per_port = fast.pool / fast.ports_per_pool + fast.reserved
     eight_thresholds = 8 * next(row.number for row in rows() if row.claim.id == "k-100g")
@@ -212,7 +200,7 @@ def test_the_page_has_1200_words_at_most() -> None:
 
 def points() -> dict[str, list[Measured]]:
     """Return the runs of each experiment, as rows of the table of runs."""
-    columns = {metric: column for column, metric in script("tables").METRICS.items()}
+    columns = {metric: column for column, metric in script(FOLDER / "tables.py").METRICS.items()}
     found: dict[str, list[Measured]] = defaultdict(list)
     with (RESULTS / "points.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
