@@ -11,6 +11,7 @@ pub mod packet;
 mod prefetch;
 mod quantity;
 pub mod random;
+pub mod rdma;
 pub mod time;
 pub mod units;
 

@@ -96,6 +96,7 @@ fn models_depend_on_no_driver() {
         ("core", &[][..]),
         ("switch", &["core"][..]),
         ("transport", &["core"]),
+        ("rdma", &["core"]),
         ("scenario", &["core", "switch", "transport"]),
         ("wire", &["core"]),
         // Measurements depend neither on a world nor on the decisions in one.

@@ -1,0 +1,62 @@
+//! Configuration that queue pairs share.
+
+use shallows_core::{Bytes, Duration};
+
+use crate::congestion;
+
+/// Parameters of a queue pair.
+///
+/// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Data of a full packet (path MTU), 1 to 4,096 bytes.
+    pub mtu: Bytes,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, and if it
+    /// may send no more until an acknowledgement arrives.
+    pub ack_every: u32,
+    /// Retransmission timeout. IRN has timeouts of its own.
+    pub timeout: Duration,
+    /// Number of consecutive timeouts without progress after which the queue pair ends with an error; `None` for no limit.
+    pub retry_count: Option<u32>,
+    /// Congestion notification packets.
+    pub notification: Notification,
+    /// Congestion control.
+    pub congestion: congestion::Config,
+}
+
+/// Loss recovery of a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The responder drops packets that arrive out of order, and the requester sends everything again from the missing packet.
+    GoBackN,
+    /// The responder keeps packets that arrive out of order, and the requester retransmits only missing packets.
+    SelectiveRepeat,
+    /// IRN (Mittal et al., SIGCOMM '18).
+    Irn(Irn),
+}
+
+/// Parameters of IRN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Irn {
+    /// Limit of the packets in flight (BDP-FC); at least 1.
+    pub window: u32,
+    /// Timeout if at most `few` packets are in flight.
+    pub low_timeout: Duration,
+    /// Timeout if more than `few` packets are in flight.
+    pub high_timeout: Duration,
+    /// Largest number of packets in flight for `low_timeout`.
+    pub few: u32,
+}
+
+/// Congestion notification packets (CNPs) of a responder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// Shortest time between two CNPs of a queue pair; `None` if the responder sends no CNPs.
+    pub interval: Option<Duration>,
+    /// Time from the arrival of a marked packet to the CNP.
+    pub latency: Duration,
+    /// Whether a packet that arrives out of order also causes a CNP (ConWeave, SIGCOMM '23).
+    pub out_of_order: bool,
+}

@@ -1,0 +1,15 @@
+//! RoCEv2 between two hosts: queue pairs of reliable connections (RC), their loss recovery and congestion control.
+//!
+//! Each call receives the time and a packet and returns a decision. The crate has no clock, socket or queue. A queue pair carries messages
+//! one way, from a [`Requester`] at one host to a [`Responder`] at the other. The driver owns the network and the timers.
+#![forbid(unsafe_code)]
+
+mod config;
+pub mod congestion;
+mod notification;
+mod requester;
+mod responder;
+
+pub use config::{Config, Irn, Notification, Recovery};
+pub use requester::{Ended, Requester, Stats};
+pub use responder::{Replies, Responder};
