@@ -10,6 +10,6 @@ mod notification;
 mod requester;
 mod responder;
 
-pub use config::{Config, Irn, Notification, Recovery};
+pub use config::{AETH, CNP_PAYLOAD, Config, HEADERS, Irn, Notification, RETH, Recovery};
 pub use requester::{Ended, Requester, Stats};
 pub use responder::{Replies, Responder};

@@ -3,23 +3,28 @@
 
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
-use shallows_scenario::{Experiment, Link};
+use shallows_scenario::{Link, Network, Segments};
 
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address. `end` is the event that completes it.
-pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
-    let agreement = experiment.agreement(address.source, address.destination);
-    let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
-    let network = &experiment.network;
+/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address, in packets by `segments`. `end` is the
+/// event that completes it.
+pub(super) fn completion(
+    network: &Network,
+    segments: Segments,
+    address: &Address,
+    size: Bytes,
+    end: End,
+) -> Duration {
     let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
-    let received = store_and_forward(&forward, size, mss, overhead);
+    let received = store_and_forward(&forward, size, segments);
     match end {
         End::Received => received,
         End::Acked => {
             let back = network.path(&address.backward(0, Ecn::Ect));
-            received + back.iter().map(|link| link.delay + link.rate.transmission_time(overhead)).sum()
+            let times = back.iter().map(|link| link.delay + link.rate.transmission_time(segments.overhead));
+            received + times.sum()
         }
     }
 }
@@ -28,22 +33,26 @@ pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes
 ///
 /// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
 /// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
-fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
-    let full = size.0.div_ceil(mss.0).max(1) - 1;
-    let last = size - mss * full + overhead;
+/// The further headers of the first segment delay all segments by their transmission time at the first link; this is exact if no later link
+/// is slower.
+fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
+    let Segments { data, overhead, once } = segments;
+    let full = size.0.div_ceil(data.0).max(1) - 1;
+    let last = size - data * full + overhead;
     let propagation: Duration = path.iter().map(|link| link.delay).sum();
     let times = |size: Bytes| path.iter().map(move |link| link.rate.transmission_time(size));
     if full == 0 {
-        return propagation + times(last).sum();
+        return propagation + times(last + once).sum();
     }
+    let first = path.first().map_or(Duration::ZERO, |link| link.rate.transmission_time(once));
     let (mut before, mut slowest, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-    for (place, time) in times(mss + overhead).enumerate() {
+    for (place, time) in times(data + overhead).enumerate() {
         before += time;
         slowest = slowest.max(time);
         let after: Duration = times(last).skip(place).sum();
         longest = longest.max(before + slowest * (full - 1) + after);
     }
-    propagation + longest
+    propagation + first + longest
 }
 
 #[cfg(test)]
@@ -53,6 +62,8 @@ mod tests {
     use shallows_scenario::{NodeId, PortKind};
 
     use super::*;
+
+    const SEGMENTS: Segments = Segments { data: Bytes(1_460), overhead: Bytes(40), once: Bytes(0) };
 
     fn link(gbps: u64, delay: Duration) -> Link {
         Link {
@@ -74,7 +85,7 @@ mod tests {
         // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second leaves the slower
         // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits there for the second, and takes 32.8 ns.
         let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
-        let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), Bytes(1_460), Bytes(40));
+        let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), SEGMENTS);
         let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;
         assert!(found.0.abs_diff(expected) <= 3, "{found}, times are rounded to picoseconds");
     }
@@ -89,12 +100,12 @@ mod tests {
         ) {
             let links: Vec<Link> = gbps.iter().map(|&gbps| link(gbps, Duration::from_nanos(gbps))).collect();
             let path: Vec<&Link> = links.iter().collect();
-            let (mss, overhead) = (Bytes(1_460), Bytes(40));
+            let Segments { data, overhead, .. } = SEGMENTS;
             let mut free = vec![0; links.len()];
             let mut left = size;
             let mut arrived = 0;
             while left > 0 {
-                let payload = left.min(mss.0);
+                let payload = left.min(data.0);
                 left -= payload;
                 arrived = 0;
                 for (link, free) in links.iter().zip(&mut free) {
@@ -102,7 +113,7 @@ mod tests {
                     arrived = *free + link.delay.0;
                 }
             }
-            prop_assert_eq!(store_and_forward(&path, Bytes(size), mss, overhead), Duration(arrived));
+            prop_assert_eq!(store_and_forward(&path, Bytes(size), SEGMENTS), Duration(arrived));
         }
     }
 }

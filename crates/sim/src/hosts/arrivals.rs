@@ -79,6 +79,9 @@ impl Hosts {
     pub(super) fn hand_up(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;
         driver.tally().packets_arrived += u64::from(packets);
+        if packet.is_of_queue_pair() {
+            return self.receive_of_queue_pair(header, packet, driver);
+        }
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, driver),
             PacketKind::PureAck => {

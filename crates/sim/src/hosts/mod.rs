@@ -21,6 +21,7 @@ mod opening;
 #[cfg(test)]
 mod pair;
 mod pulling;
+mod queue_pair;
 mod receiving;
 mod sending;
 mod settling;
@@ -38,7 +39,7 @@ use crate::hosts::flow::Flows;
 use crate::hosts::host::{Found, Host};
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::inbox::{Arrived, InboxAt};
-use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::packet::{PacketRef, Packets, Queued};
 use crate::hosts::transports::Transports;
 use crate::network::places::Places;
 
@@ -69,8 +70,8 @@ pub(crate) trait Driver {
     /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// Returns the next data packet that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
-    fn dropped(&mut self) -> Option<(HostId, DataPacket)>;
+    /// Returns the next packet with data that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
+    fn dropped(&mut self) -> Option<(HostId, Queued)>;
 
     /// Schedules a call of [`Hosts::on_timer`] at this time.
     fn timer_at(&mut self, at: Instant, timer: Timer);
@@ -124,7 +125,7 @@ impl Hosts {
     ) -> Self {
         let host = |number| {
             let host = HostId(number);
-            Host::new(Nic::of(experiment, host, rate(host)))
+            Host::new(Nic::of(experiment, host, rate(host)), rate(host))
         };
         // Hosts are the first nodes of a partition, as in the whole network.
         let hosts: Vec<_> =
@@ -176,7 +177,7 @@ impl Hosts {
     /// Receives a packet at the NIC of its destination.
     #[inline]
     pub(crate) fn receive(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
-        if self.nics_act_on_arrivals {
+        if self.nics_act_on_arrivals && !packet.is_of_queue_pair() {
             return self.meet_nic(header, packet, driver);
         }
         self.hand_up(Arrived::one(header, packet), driver);
@@ -204,8 +205,8 @@ impl Hosts {
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         // The link of a host never leads to another partition, so the body is in this store.
-        if let Some(body) = driver.packets().data(packet)
-            && let Some(place) = self.depart(header.source, body)
+        if let Some(queued) = driver.packets().queued(packet)
+            && let Some(place) = self.depart(header.source, queued)
         {
             self.pump(place, driver);
         }
@@ -215,7 +216,7 @@ impl Hosts {
     #[inline]
     pub(crate) fn on_drops(&mut self, driver: &mut impl Driver) {
         while let Some((host, packet)) = driver.dropped() {
-            self.depart(host, &packet);
+            self.depart(host, packet);
         }
     }
 

@@ -5,20 +5,24 @@
 use std::vec::Drain;
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
+use shallows_core::rdma::{RdmaData, RdmaReply};
 use shallows_core::{Instant, prefetch};
+use shallows_rdma::RETH;
 
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Place of a packet's body: its kind in the two highest bits, and its slot in the store of that kind.
+/// Place of a packet's body: its kind in the three highest bits, and its slot in the store of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
 
-const KIND_SHIFT: u32 = 30;
+const KIND_SHIFT: u32 = 29;
 const SLOT_MASK: u32 = (1 << KIND_SHIFT) - 1;
 const DATA: u32 = 0;
 const ACK: u32 = 1;
 const PROBE: u32 = 2;
+const RDMA_DATA: u32 = 3;
+const RDMA_REPLY: u32 = 4;
 
 impl PacketRef {
     /// Reference for a packet without a body, such as a datagram.
@@ -26,7 +30,7 @@ impl PacketRef {
 
     #[inline]
     fn new(kind: u32, slot: u32) -> Self {
-        debug_assert!(slot <= SLOT_MASK, "fewer than 2^30 packets of a kind are under way at once");
+        debug_assert!(slot <= SLOT_MASK, "fewer than 2^29 packets of a kind are under way at once");
         Self(kind << KIND_SHIFT | slot)
     }
 
@@ -38,6 +42,12 @@ impl PacketRef {
     #[inline]
     fn slot(self) -> u32 {
         self.0 & SLOT_MASK
+    }
+
+    /// Returns whether the packet belongs to a queue pair.
+    #[inline]
+    pub(crate) fn is_of_queue_pair(self) -> bool {
+        matches!(self.kind(), RDMA_DATA | RDMA_REPLY)
     }
 }
 
@@ -70,6 +80,39 @@ pub(crate) struct AckPacket {
     pub(crate) segment: AckSegment,
     /// Connection of the acknowledgement.
     pub(crate) name: Name,
+}
+
+/// Packet with data of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RdmaPacket {
+    pub(crate) data: RdmaData,
+    pub(crate) framing: Framing,
+    /// Connection of the packet.
+    pub(crate) name: Name,
+}
+
+impl RdmaPacket {
+    /// Returns the number of bytes in addition to the headers that every packet has: the data, and the RETH of the first packet.
+    pub(crate) fn len(&self) -> u16 {
+        self.data.len + u16::from(self.data.first) * RETH.0 as u16
+    }
+}
+
+/// Acknowledgement, negative acknowledgement or congestion notification packet of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyPacket {
+    pub(crate) reply: RdmaReply,
+    /// Connection of the reply.
+    pub(crate) name: Name,
+}
+
+/// Packet with data that waits in a NIC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    /// Connection of the packet.
+    pub(crate) name: Name,
+    /// Bytes in addition to the headers that every packet of the connection has.
+    pub(crate) len: u16,
 }
 
 /// An echo request or reply.
@@ -110,6 +153,8 @@ pub(crate) enum Packet {
     Data(DataPacket),
     Ack(AckPacket),
     Probe(ProbePacket),
+    RdmaData(RdmaPacket),
+    RdmaReply(ReplyPacket),
 }
 
 /// All packets under way.
@@ -118,6 +163,8 @@ pub(crate) struct Packets {
     data: Slots<Line<DataPacket>>,
     acks: Slots<Line<AckPacket>>,
     probes: Slots<Line<ProbePacket>>,
+    rdma_data: Slots<Line<RdmaPacket>>,
+    rdma_replies: Slots<Line<ReplyPacket>>,
 }
 
 /// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
@@ -126,6 +173,8 @@ pub(crate) struct Bodies {
     data: Vec<DataPacket>,
     acks: Vec<AckPacket>,
     probes: Vec<ProbePacket>,
+    rdma_data: Vec<RdmaPacket>,
+    rdma_replies: Vec<ReplyPacket>,
 }
 
 /// Iterators that remove bodies from [`Bodies`] in the order of their packets.
@@ -133,13 +182,21 @@ pub(crate) struct Unloading<'bodies> {
     data: Drain<'bodies, DataPacket>,
     acks: Drain<'bodies, AckPacket>,
     probes: Drain<'bodies, ProbePacket>,
+    rdma_data: Drain<'bodies, RdmaPacket>,
+    rdma_replies: Drain<'bodies, ReplyPacket>,
 }
 
 impl Bodies {
     /// Returns iterators that remove all bodies.
     pub(crate) fn unload(&mut self) -> Unloading<'_> {
-        let Self { data, acks, probes } = self;
-        Unloading { data: data.drain(..), acks: acks.drain(..), probes: probes.drain(..) }
+        let Self { data, acks, probes, rdma_data, rdma_replies } = self;
+        Unloading {
+            data: data.drain(..),
+            acks: acks.drain(..),
+            probes: probes.drain(..),
+            rdma_data: rdma_data.drain(..),
+            rdma_replies: rdma_replies.drain(..),
+        }
     }
 }
 
@@ -163,12 +220,22 @@ impl Packets {
         PacketRef::new(PROBE, self.probes.insert(Line(packet)))
     }
 
+    pub(crate) fn insert_rdma_data(&mut self, packet: RdmaPacket) -> PacketRef {
+        PacketRef::new(RDMA_DATA, self.rdma_data.insert(Line(packet)))
+    }
+
+    pub(crate) fn insert_rdma_reply(&mut self, packet: ReplyPacket) -> PacketRef {
+        PacketRef::new(RDMA_REPLY, self.rdma_replies.insert(Line(packet)))
+    }
+
     /// Stores a body of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
         match packet {
             Packet::Data(packet) => self.insert_data(packet),
             Packet::Ack(packet) => self.insert_ack(packet),
             Packet::Probe(packet) => self.insert_probe(packet),
+            Packet::RdmaData(packet) => self.insert_rdma_data(packet),
+            Packet::RdmaReply(packet) => self.insert_rdma_reply(packet),
         }
     }
 
@@ -207,6 +274,21 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
+    pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> RdmaPacket {
+        debug_assert_eq!(packet.kind(), RDMA_DATA);
+        self.rdma_data.remove(packet.slot()).0
+    }
+
+    pub(crate) fn remove_rdma_reply(&mut self, packet: PacketRef) -> ReplyPacket {
+        debug_assert_eq!(packet.kind(), RDMA_REPLY);
+        self.rdma_replies.remove(packet.slot()).0
+    }
+
+    /// Returns the body of a packet with data of a queue pair; `None` for a packet of another kind.
+    pub(crate) fn rdma_data(&self, packet: PacketRef) -> Option<&RdmaPacket> {
+        if packet.kind() == RDMA_DATA { self.rdma_data.get(packet.slot()).map(|line| &line.0) } else { None }
+    }
+
     /// Removes the body of a packet; `None` for a packet without one.
     #[inline(never)]
     fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
@@ -214,6 +296,8 @@ impl Packets {
             DATA => Some(Packet::Data(self.remove_data(packet))),
             ACK => Some(Packet::Ack(self.remove_ack(packet))),
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
+            RDMA_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet))),
+            RDMA_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet))),
             _ => None,
         }
     }
@@ -225,6 +309,8 @@ impl Packets {
             DATA => bodies.data.push(self.remove_data(packet)),
             ACK => bodies.acks.push(self.remove_ack(packet)),
             PROBE => bodies.probes.push(self.remove_probe(packet)),
+            RDMA_DATA => bodies.rdma_data.push(self.remove_rdma_data(packet)),
+            RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet)),
             _ => {}
         }
     }
@@ -237,6 +323,8 @@ impl Packets {
             DATA => bodies.data.next().map(|body| self.insert_data(body)),
             ACK => bodies.acks.next().map(|body| self.insert_ack(body)),
             PROBE => bodies.probes.next().map(|body| self.insert_probe(body)),
+            RDMA_DATA => bodies.rdma_data.next().map(|body| self.insert_rdma_data(body)),
+            RDMA_REPLY => bodies.rdma_replies.next().map(|body| self.insert_rdma_reply(body)),
             _ => Some(PacketRef::NONE),
         };
         stored.expect("each packet brings its body")
@@ -249,6 +337,8 @@ impl Packets {
             DATA => self.data.get(slot).map(|line| Body::Data(line.0.segment)),
             ACK => self.acks.get(slot).map(|line| Body::Ack(line.0.segment)),
             PROBE => self.probes.get(slot).map(|line| Body::Echo(line.0.message)),
+            RDMA_DATA => self.rdma_data.get(slot).map(|line| Body::RdmaData(line.0.data)),
+            RDMA_REPLY => self.rdma_replies.get(slot).map(|line| Body::RdmaReply(line.0.reply)),
             _ => None,
         }
     }
@@ -263,14 +353,28 @@ impl Packets {
         };
     }
 
-    /// Removes the body of a dropped packet. Returns whether it was a segment with data.
+    /// Returns the connection and the length of a packet that counts as queued in its NIC; `None` for other packets.
+    pub(crate) fn queued(&self, packet: PacketRef) -> Option<Queued> {
+        if let Some(DataPacket { segment, name, .. }) = self.data(packet) {
+            return (segment.len > 0).then_some(Queued { name: *name, len: segment.len });
+        }
+        let packet = self.rdma_data(packet)?;
+        Some(Queued { name: packet.name, len: packet.len() })
+    }
+
+    /// Removes the body of a dropped packet. Returns whether the packet had data.
     pub(crate) fn discard(&mut self, packet: PacketRef) -> bool {
-        matches!(self.remove(packet), Some(Packet::Data(data)) if data.segment.len > 0)
+        match self.remove(packet) {
+            Some(Packet::Data(packet)) => packet.segment.len > 0,
+            Some(Packet::RdmaData(_)) => true,
+            _ => false,
+        }
     }
 
     /// Returns the number of stored bodies.
     pub(crate) fn len(&self) -> usize {
-        self.data.len() + self.acks.len() + self.probes.len()
+        let rdma = self.rdma_data.len() + self.rdma_replies.len();
+        self.data.len() + self.acks.len() + self.probes.len() + rdma
     }
 }
 
@@ -289,6 +393,7 @@ mod tests {
     fn a_packet_is_one_cache_line() {
         assert_eq!((size_of::<Line<DataPacket>>(), size_of::<Line<AckPacket>>()), (64, 64));
         assert_eq!((size_of::<Line<ProbePacket>>(), size_of::<Option<Packet>>()), (64, 72));
+        assert_eq!((size_of::<Line<RdmaPacket>>(), size_of::<Line<ReplyPacket>>()), (64, 64));
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl PacketSource for Pulling<'_> {
         let framing = match side.flow {
             Some(flow) => Framing::Flow(FlowFraming {
                 flow: FlowNumber::new(flow),
-                timeouts: side.endpoint.stats().timeouts - side.before.0,
+                timeouts: side.endpoint.repairs().timeouts - side.before.0,
                 start: side.flow_start,
                 started: side.started,
             }),

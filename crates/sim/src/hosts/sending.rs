@@ -6,7 +6,7 @@ use shallows_measure::Sent;
 
 use crate::hosts::connection::{NO_TWIN, Place, SenderSide};
 use crate::hosts::gap::Gap;
-use crate::hosts::packet::{AckPacket, DataPacket};
+use crate::hosts::packet::{AckPacket, DataPacket, Queued};
 use crate::hosts::pulling::Pulling;
 use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
@@ -41,8 +41,8 @@ impl Hosts {
         // A persistent connection takes the class of each flow that it carries.
         side.address.class = record.class;
         side.asks = asks;
-        let stats = side.endpoint.stats();
-        (side.flow, side.before, side.started) = (Some(flow), (stats.timeouts, stats.retransmits), now);
+        let repairs = side.endpoint.repairs();
+        (side.flow, side.before, side.started) = (Some(flow), (repairs.timeouts, repairs.retransmits), now);
         side.gap = Gap::from(now);
         side.flow_start = side.endpoint.written();
         side.endpoint.write(config, now, record.size.map_or(FOREVER, |size| size.0));
@@ -64,6 +64,9 @@ impl Hosts {
     /// Sends the packets that a connection may send now, and schedules its timer.
     #[inline]
     pub(super) fn pump(&mut self, place: Place, driver: &mut impl Driver) {
+        if self.sender(place).endpoint.is_queue_pair() {
+            return self.pump_queue_pair(place, driver);
+        }
         while let Some((header, packet)) = self.poll(place, driver.now()) {
             self.send_data(header, packet, driver);
         }
@@ -77,7 +80,7 @@ impl Hosts {
     }
 
     #[cold]
-    fn tell_change(&self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn tell_change(&self, place: Place, driver: &mut impl Driver) {
         let side = self.sender(place);
         if let Some(flow) = side.flow {
             driver.on_event(HostEvent::Changed { flow, endpoint: &side.endpoint });
@@ -129,16 +132,13 @@ impl Hosts {
     /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held that connection
     /// back.
     #[inline]
-    pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
-        if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
-            return None;
-        }
+    pub(super) fn depart(&mut self, host: HostId, packet: Queued) -> Option<Place> {
         let place = Place { host, slot: packet.name.slot };
         let (side, transport) = self.sender_mut(place);
-        if side.generation != packet.name.generation {
+        if side.generation != packet.name.generation || !transport.has_backpressure() {
             return None;
         }
-        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.segment.len)));
+        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.len)));
         side.endpoint.is_held().then_some(place)
     }
 

@@ -89,7 +89,10 @@ impl Observers {
 /// Returns the quantities of a sender in the order of `QUANTITIES`. A quantity is `None` if the sender has no value for it, for example
 /// before the first measurement.
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
-    let Endpoint::Tcp(sender) = endpoint;
+    let sender = match endpoint {
+        Endpoint::Tcp(sender) => sender,
+        Endpoint::QueuePair(_) => return [None; 7],
+    };
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),
