@@ -2,6 +2,7 @@
 //!
 //! A new algorithm needs a file here, a line in `algorithms!`, and a variant of [`Config`] with its arms.
 
+pub mod connectx;
 pub mod dcqcn;
 mod interface;
 
@@ -16,6 +17,8 @@ pub enum Config {
     None,
     /// DCQCN (SIGCOMM '15).
     Dcqcn(dcqcn::Config),
+    /// DCQCN as ConnectX NICs run it.
+    ConnectX(connectx::Config),
 }
 
 impl Config {
@@ -24,12 +27,15 @@ impl Config {
         match self {
             Self::None => Algorithm::None(line_rate),
             Self::Dcqcn(config) => Algorithm::Dcqcn(Box::new(dcqcn::Dcqcn::new(config, line_rate))),
+            Self::ConnectX(config) => {
+                Algorithm::ConnectX(Box::new(connectx::ConnectX::new(config, line_rate)))
+            }
         }
     }
 
     /// Returns whether the control reacts to congestion notification packets, which the responder must send.
     pub fn uses_cnps(&self) -> bool {
-        matches!(self, Self::Dcqcn(_))
+        matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
     }
 }
 
@@ -116,7 +122,7 @@ macro_rules! algorithms {
     };
 }
 
-algorithms!(Dcqcn(dcqcn::Dcqcn));
+algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX));
 
 impl Algorithm {
     /// Handles a call that no control but `None` may receive with this configuration.
