@@ -33,6 +33,7 @@ mod renamed;
 mod resolve;
 mod resolved;
 mod roce;
+mod roce_congestion;
 mod spec;
 mod tagged;
 mod tcp;

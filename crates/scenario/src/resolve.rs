@@ -38,8 +38,10 @@ pub(crate) fn resolve(
         ..spec.clone()
     };
     let is_used = spec.roce.is_some() || resolved.sends_on_queue_pairs();
-    let roce = is_used
-        .then(|| roce::spelled_out(&spec.roce.clone().unwrap_or_default(), roce::smallest_mtu(&resolved)));
+    let roce = is_used.then(|| {
+        let given = spec.roce.clone().unwrap_or_default();
+        roce::spelled_out(&given, roce::smallest_mtu(&resolved), spec.topology.common().rate)
+    });
     Ok(Resolved::new(Spec { roce, ..resolved }))
 }
 

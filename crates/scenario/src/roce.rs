@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma as rdma;
 
 use crate::check::Checker;
 use crate::quantity::{Automatic, Size};
 use crate::resolved::Resolved;
-use crate::spec::{self, Answers, Roce, RoceCongestion, RoceRecovery, Transport, Workload};
+use crate::roce_congestion;
+use crate::spec::{self, Answers, Roce, RoceRecovery, Transport, Workload};
 
 /// Queue pairs instead of TCP connections.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,9 @@ const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
 
-/// Returns `roce` with the path MTU filled in. `mtu` is the smallest MTU of the hosts.
-pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
+/// Returns `roce` with the path MTU and the preset of its congestion control filled in. `mtu` is the smallest MTU of the hosts, and
+/// `line_rate` the rate of their links.
+pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes, line_rate: Rate) -> Roce {
     let room = mtu.saturating_sub(rdma::HEADERS + rdma::RETH);
     let fitting = (8..=12).map(|power| Bytes(1 << power)).filter(|&size| size <= room).max();
     let size = fitting.unwrap_or(MTUS.0);
@@ -37,7 +39,8 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
         Automatic::Is(size) => size,
         Automatic::Auto => Size(size),
     };
-    Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
+    let congestion = roce_congestion::spelled_out(&roce.congestion, line_rate);
+    Roce { mtu: Automatic::Is(mtu), congestion, ..roce.clone() }
 }
 
 /// Checks the settings of queue pairs. Returns the queue pairs of the workloads with `transport = "roce"`; `None` if there are none, or if
@@ -103,7 +106,8 @@ fn check(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
     if let RoceRecovery::Irn(irn) = &roce.recovery {
         check_irn(irn, checker);
     }
-    let notifies = convert_congestion(roce).uses_cnps();
+    roce_congestion::check(&roce.congestion, roce.cnp.interval.0, checker);
+    let notifies = roce_congestion::convert(&roce.congestion).uses_cnps();
     checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
         "must be left out, because this congestion control uses no congestion notification packets".to_owned()
     });
@@ -133,7 +137,7 @@ fn path_mtu(roce: &Roce) -> Bytes {
 }
 
 fn convert(roce: &Roce) -> rdma::Config {
-    let congestion = convert_congestion(roce);
+    let congestion = roce_congestion::convert(&roce.congestion);
     rdma::Config {
         mtu: path_mtu(roce),
         recovery: match &roce.recovery {
@@ -155,11 +159,5 @@ fn convert(roce: &Roce) -> rdma::Config {
             out_of_order: roce.cnp.out_of_order,
         },
         congestion,
-    }
-}
-
-fn convert_congestion(roce: &Roce) -> rdma::congestion::Config {
-    match &roce.congestion {
-        RoceCongestion::None(_) => rdma::congestion::Config::None,
     }
 }

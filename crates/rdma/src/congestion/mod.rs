@@ -22,13 +22,6 @@ pub enum Config {
 }
 
 impl Config {
-    /// Returns whether the control reacts to congestion notification packets.
-    pub fn uses_cnps(&self) -> bool {
-        match self {
-            Self::None => false,
-        }
-    }
-
     /// Creates the congestion control of a queue pair. `line_rate` is the rate of the NIC's link.
     pub fn build(&self, line_rate: Rate) -> Algorithm {
         match self {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
+use super::roce_congestion::{NoControl, RoceCongestion};
 use crate::quantity::{Automatic, Size, Time};
 use crate::tagged::tagged;
 
@@ -114,19 +115,6 @@ pub(crate) struct Irn {
     #[serde(default = "three")]
     pub(crate) few: u32,
 }
-
-tagged! {
-    /// Congestion control of queue pairs.
-    RoceCongestion, "congestion control" {
-        /// Queue pairs send at line rate.
-        "none" => None(NoControl),
-    }
-}
-
-/// No congestion control.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoControl {}
 
 impl Default for Roce {
     fn default() -> Self {
