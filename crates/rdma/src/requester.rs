@@ -98,6 +98,16 @@ impl Requester {
         self.congestion.pace()
     }
 
+    /// Returns α of the congestion control, if it has one.
+    pub fn alpha(&self) -> Option<f64> {
+        None
+    }
+
+    /// Returns the bytes that are sent and not acknowledged.
+    pub fn in_flight(&self) -> Bytes {
+        todo!()
+    }
+
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
         self.congestion.digest()

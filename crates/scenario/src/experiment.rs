@@ -168,6 +168,12 @@ impl Experiment {
         self.hosts.agreements.iter().any(|agreement| agreement.queue_pairs.is_some())
     }
 
+    /// Returns whether queue pairs have a congestion control.
+    pub fn controls_queue_pairs(&self) -> bool {
+        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
+        pairs.any(|pairs| pairs.config.congestion != shallows_rdma::congestion::Config::None)
+    }
+
     /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
     /// that send flows.
     pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {

@@ -234,9 +234,14 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "must be left out, because all hosts of a testbed have the same settings",
         ),
         (
-            experiment.hosts.kinds().iter().any(|&kind| kind > 0),
+            experiment.hosts.kinds().iter().any(|&kind| kind > 0) && !experiment.has_queue_pairs(),
             "workload.tcp",
             "must be left out, because all connections of a testbed have the same settings; set [tcp] instead",
+        ),
+        (
+            experiment.has_queue_pairs(),
+            "workload.transport",
+            "must be \"tcp\", because a testbed has no RDMA NICs",
         ),
         (
             experiment.shares().contains(&true),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use shallows_core::packet::{AckSegment, DataSegment};
 use shallows_core::{Bytes, Instant, Rate};
+use shallows_measure::QueuePairCounts;
 use shallows_rdma::{Requester, Responder};
 use shallows_transport::{Backlog, Config, PacingRate, Receiver, Sender, Transmit};
 
@@ -118,6 +119,22 @@ impl Endpoint {
                 let stats = requester.stats();
                 Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
             }
+        }
+    }
+
+    /// Returns the counts of the queue pair; zero for TCP.
+    pub(super) fn counts(&self) -> QueuePairCounts {
+        let Self::QueuePair(requester) = self else { return QueuePairCounts::default() };
+        let (stats, digest) = (requester.stats(), requester.digest());
+        QueuePairCounts {
+            queue_pairs: 1,
+            retries_exhausted: requester.ended().is_some().into(),
+            naks: stats.naks.into(),
+            timeouts: stats.timeouts.into(),
+            retransmits: stats.retransmits.into(),
+            cnps: digest.cnps.into(),
+            cuts: digest.cuts.into(),
+            increases: digest.increases.into(),
         }
     }
 

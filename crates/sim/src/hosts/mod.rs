@@ -30,7 +30,7 @@ mod transports;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
-use shallows_measure::{FlowRecord, Tally};
+use shallows_measure::{FlowRecord, QueuePairCounts, Tally};
 use shallows_scenario::{Experiment, Flow};
 
 use crate::hosts::connection::{Place, SenderSide};
@@ -50,6 +50,8 @@ pub(crate) struct Hosts {
     places: Places,
     transports: Transports,
     flows: Flows,
+    /// Counts of queue pairs that are closed.
+    closed_queue_pairs: QueuePairCounts,
     /// Whether any NIC coalesces arriving packets or has an agent. If not, arriving packets bypass the NICs.
     nics_act_on_arrivals: bool,
     /// Whether any NIC has backpressure and therefore acts on departures.
@@ -137,6 +139,7 @@ impl Hosts {
             places: nodes.clone(),
             transports: Transports::new(experiment),
             flows,
+            closed_queue_pairs: QueuePairCounts::default(),
         }
     }
 
@@ -273,6 +276,14 @@ impl Hosts {
     /// Returns whether this host is in this partition.
     pub(crate) fn has(&self, host: HostId) -> bool {
         self.places.has(host.0)
+    }
+
+    /// Returns the counts of all queue pairs so far.
+    pub(crate) fn queue_pairs(&self) -> QueuePairCounts {
+        let mut counts = self.closed_queue_pairs;
+        let senders = self.hosts.iter().flat_map(|host| &host.senders);
+        senders.filter(|side| !side.is_closed).for_each(|side| counts += side.endpoint.counts());
+        counts
     }
 
     /// Returns the registered flows.

@@ -225,6 +225,7 @@ impl Hosts {
             return self.end_of_direction(place, flow);
         }
         if !persistent {
+            self.closed_queue_pairs += self.sender(place).endpoint.counts();
             self.host(place.host).close(place.slot);
             return Next::Closed;
         }

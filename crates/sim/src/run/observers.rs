@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shallows_core::Instant;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
+use shallows_rdma::Requester;
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
@@ -91,7 +92,7 @@ impl Observers {
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let sender = match endpoint {
         Endpoint::Tcp(sender) => sender,
-        Endpoint::QueuePair(_) => return [None; 7],
+        Endpoint::QueuePair(requester) => return readings_of_queue_pair(requester, before),
     };
     let ssthresh = sender.ssthresh().0;
     [
@@ -108,5 +109,21 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
             Phase::Braking => 3.0,
         }),
         Some(sender.acked().saturating_sub(before) as f64),
+        None,
+    ]
+}
+
+/// Returns the quantities of a queue pair, in the order of `QUANTITIES`.
+fn readings_of_queue_pair(requester: &Requester, before: u64) -> Readings {
+    let pace = requester.pace();
+    [
+        pace.window.map(|window| window.0 as f64),
+        None,
+        requester.alpha(),
+        None,
+        Some(requester.in_flight().0 as f64),
+        None,
+        Some(requester.acked().saturating_sub(before) as f64),
+        Some(pace.rate.0 as f64 * 1e-9),
     ]
 }
