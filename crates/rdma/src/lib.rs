@@ -6,10 +6,14 @@
 
 mod config;
 pub mod congestion;
+mod messages;
 mod notification;
+mod pacer;
+mod ranges;
+mod recovery;
 mod requester;
 mod responder;
 
-pub use config::{Config, Irn, Notification, Recovery};
+pub use config::{Config, Irn, Notification, RETH, Recovery};
 pub use requester::{Ended, Requester, Stats};
 pub use responder::{Replies, Responder};
