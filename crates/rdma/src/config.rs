@@ -29,7 +29,7 @@ pub struct Config {
 /// Loss recovery of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// The responder drops packets that arrive out of order, and the requester sends everything again from the missing packet.
+    /// The responder drops packets that arrive out of order, and the requester retransmits everything from the missing packet on.
     GoBackN,
     /// The responder keeps packets that arrive out of order, and the requester retransmits only missing packets.
     SelectiveRepeat,

@@ -24,3 +24,18 @@ impl Pacer {
         self.size = size;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_the_rate_moves_the_next_packet_by_the_difference_of_the_times_on_the_wire() {
+        let mut pacer = Pacer::default();
+        assert_eq!(pacer.ready_at(Rate(1)), Instant::ZERO, "the first packet need not wait");
+        pacer.on_send(Instant(5_000), Bytes(1_000));
+        // 1,000 bytes take 80 ns at 100 Gb/s, and 160 ns at half of this rate.
+        assert_eq!(pacer.ready_at(Rate::from_gbps(100)), Instant(85_000));
+        assert_eq!(pacer.ready_at(Rate::from_gbps(50)), Instant(165_000));
+    }
+}

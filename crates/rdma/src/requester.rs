@@ -60,6 +60,8 @@ pub struct Requester {
     timer: Option<Instant>,
     /// Timeouts since the last progress.
     retries: u32,
+    /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
+    marked: bool,
     /// Time of the last call.
     now: Instant,
     ended: Option<Ended>,
@@ -87,6 +89,7 @@ impl Requester {
             pacer: Pacer::default(),
             timer: None,
             retries: 0,
+            marked: false,
             now: Instant::ZERO,
             ended: None,
             stats: Stats::default(),
@@ -192,7 +195,11 @@ impl Requester {
     /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
     fn acknowledge(&mut self, now: Instant, reply: &RdmaReply) {
         let psn = reply.psn;
-        if psn <= self.una || psn > self.sent {
+        if psn > self.sent {
+            return;
+        }
+        self.marked |= reply.marked;
+        if psn <= self.una {
             return;
         }
         let number = self.messages.offset(self.config.mtu, psn);
@@ -202,7 +209,7 @@ impl Requester {
             acked: Bytes(number - self.acked),
             next: self.messages.offset(self.config.mtu, self.sent),
             rtt: now.saturating_since(reply.echo),
-            marked: reply.marked,
+            marked: std::mem::take(&mut self.marked),
             telemetry: &[],
         };
         self.congestion.on_ack(&self.config.congestion, &ack);
@@ -219,8 +226,8 @@ impl Requester {
         self.timer = (self.next > self.una).then_some(now);
     }
 
-    /// Handles a NAK: go-back-N sends everything again from the missing packet. The responder sends one NAK per PSN, so that a second one is
-    /// a duplicate from the network.
+    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so that a second one
+    /// is a duplicate from the network.
     fn on_nak(&mut self, now: Instant, psn: u64) {
         if psn < self.fresh_nak || psn != self.una || psn >= self.next {
             return;
@@ -254,7 +261,7 @@ impl Requester {
         let (una, sent) = (self.una, self.sent);
         let lost_before = match self.config.recovery {
             Recovery::GoBackN => return self.go_back(),
-            // As go-back-N does, but packets that have arrived are not sent again.
+            // As with go-back-N, but without the packets that are known to have arrived.
             Recovery::SelectiveRepeat => sent,
             // Section 3.1: only the packet of the cumulative acknowledgement is lost; later ones are if a packet after them has arrived.
             Recovery::Irn(_) => una + 1,
