@@ -5,6 +5,7 @@
 pub mod connectx;
 pub mod dcqcn;
 mod interface;
+pub mod timely;
 
 use interface::CongestionControl;
 pub use interface::{Ack, Digest, Loss, Pace, Telemetry, Window};
@@ -19,6 +20,8 @@ pub enum Config {
     Dcqcn(dcqcn::Config),
     /// DCQCN as ConnectX NICs run it.
     ConnectX(connectx::Config),
+    /// TIMELY (SIGCOMM '15) and patched TIMELY (CoNEXT '16).
+    Timely(timely::Config),
 }
 
 impl Config {
@@ -30,12 +33,18 @@ impl Config {
             Self::ConnectX(config) => {
                 Algorithm::ConnectX(Box::new(connectx::ConnectX::new(config, line_rate)))
             }
+            Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
         }
     }
 
     /// Returns whether the control reacts to congestion notification packets, which the responder must send.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
+    }
+
+    /// Returns whether the control reacts to the RTT of acknowledgements.
+    pub fn uses_rtt(&self) -> bool {
+        matches!(self, Self::Timely(_))
     }
 }
 
@@ -122,7 +131,7 @@ macro_rules! algorithms {
     };
 }
 
-algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX));
+algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX), Timely(timely::Timely));
 
 impl Algorithm {
     /// Handles a call that no control but `None` may receive with this configuration.
