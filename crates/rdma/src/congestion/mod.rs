@@ -5,6 +5,7 @@
 pub mod connectx;
 pub mod dcqcn;
 mod interface;
+pub mod swift;
 pub mod timely;
 
 use interface::CongestionControl;
@@ -22,6 +23,8 @@ pub enum Config {
     ConnectX(connectx::Config),
     /// TIMELY (SIGCOMM '15) and patched TIMELY (CoNEXT '16).
     Timely(timely::Config),
+    /// Swift (SIGCOMM '20).
+    Swift(swift::Config),
 }
 
 impl Config {
@@ -34,6 +37,7 @@ impl Config {
                 Algorithm::ConnectX(Box::new(connectx::ConnectX::new(config, line_rate)))
             }
             Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
+            Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
         }
     }
 
@@ -44,7 +48,7 @@ impl Config {
 
     /// Returns whether the control reacts to the RTT of acknowledgements.
     pub fn uses_rtt(&self) -> bool {
-        matches!(self, Self::Timely(_))
+        matches!(self, Self::Timely(_) | Self::Swift(_))
     }
 }
 
@@ -131,7 +135,7 @@ macro_rules! algorithms {
     };
 }
 
-algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX), Timely(timely::Timely));
+algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX), Timely(timely::Timely), Swift(swift::Swift));
 
 impl Algorithm {
     /// Handles a call that no control but `None` may receive with this configuration.
