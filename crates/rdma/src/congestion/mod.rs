@@ -4,6 +4,7 @@
 
 pub mod connectx;
 pub mod dcqcn;
+pub mod hpcc;
 mod interface;
 pub mod swift;
 pub mod timely;
@@ -25,6 +26,8 @@ pub enum Config {
     Timely(timely::Config),
     /// Swift (SIGCOMM '20).
     Swift(swift::Config),
+    /// HPCC (SIGCOMM '19).
+    Hpcc(hpcc::Config),
 }
 
 impl Config {
@@ -38,12 +41,18 @@ impl Config {
             }
             Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
             Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
+            Self::Hpcc(config) => Algorithm::Hpcc(Box::new(hpcc::Hpcc::new(config, line_rate))),
         }
     }
 
     /// Returns whether the control reacts to congestion notification packets, which the responder must send.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
+    }
+
+    /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
+    pub fn uses_telemetry(&self) -> bool {
+        matches!(self, Self::Hpcc(_))
     }
 
     /// Returns whether the control reacts to the RTT of acknowledgements.
@@ -135,7 +144,13 @@ macro_rules! algorithms {
     };
 }
 
-algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX), Timely(timely::Timely), Swift(swift::Swift));
+algorithms!(
+    Dcqcn(dcqcn::Dcqcn),
+    ConnectX(connectx::ConnectX),
+    Timely(timely::Timely),
+    Swift(swift::Swift),
+    Hpcc(hpcc::Hpcc)
+);
 
 impl Algorithm {
     /// Handles a call that no control but `None` may receive with this configuration.
