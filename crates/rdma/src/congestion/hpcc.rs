@@ -155,10 +155,8 @@ impl CongestionControl for Hpcc {
 mod tests {
     use shallows_core::Instant;
 
+    use super::super::testing::{BDP, CAPACITY, T, run};
     use super::*;
-
-    const T: Duration = Duration::from_micros(13);
-    const CAPACITY: Rate = Rate::from_gbps(100);
 
     fn ack<'a>(number: u64, next: u64, telemetry: &'a [Telemetry]) -> Ack<'a> {
         let (now, acked, rtt) = (Instant::ZERO, Bytes(1_000), T);
@@ -210,50 +208,18 @@ mod tests {
         assert_eq!(flow.pace(), Pace { rate: Rate(100_000_000), window: Some(Bytes(100)) });
     }
 
-    /// Returns U, the utilisation of the link and the queue of `flows` flows through one hop at the end of a run.
-    fn run(flows: usize) -> (f64, f64, f64) {
-        const STEPS_OF_RTT: usize = 20;
-        let config = Config { additive_increase: Bytes(80), ..Config::sigcomm19(CAPACITY, T) };
-        let mut flows: Vec<(Hpcc, f64)> = vec![(Hpcc::new(&config, CAPACITY), 0.0); flows];
-        let span = Duration(T.0 / STEPS_OF_RTT as u64);
-        let per_step = CAPACITY.bytes_in(span).0 as f64;
-        let bdp = per_step * STEPS_OF_RTT as f64;
-        let (mut queue, mut sent, mut link) = (0.0, 0.0, vec![Telemetry::default(); STEPS_OF_RTT]);
-        let mut used = 0.0;
-        for step in 0..1_000 * STEPS_OF_RTT {
-            // A window is in flight for T and the time in the queue.
-            let arriving = |window: f64| window / (STEPS_OF_RTT as f64 * (1.0 + queue / bdp));
-            let bytes: Vec<f64> = flows.iter().map(|(flow, _)| arriving(flow.window)).collect();
-            let arrived: f64 = bytes.iter().sum();
-            let leaving = f64::min(queue + arrived, per_step);
-            (queue, sent) = (queue + arrived - leaving, sent + leaving);
-            let at = Instant::ZERO + span * (step as u64 + 1);
-            let seen = std::mem::replace(
-                &mut link[step % STEPS_OF_RTT],
-                Telemetry { at, sent: sent as u64, backlog: Bytes(queue as u64), rate: CAPACITY },
-            );
-            for ((flow, acked), bytes) in flows.iter_mut().zip(bytes) {
-                *acked += bytes;
-                if step >= STEPS_OF_RTT {
-                    let next = (*acked + flow.window) as u64;
-                    flow.on_ack(&config, &ack(*acked as u64, next, &[seen]));
-                }
-            }
-            used = leaving / per_step;
-        }
-        (flows[0].0.utilisation, used, queue)
-    }
-
     #[test]
     fn the_fixed_point_is_that_of_the_closed_form() {
         // W = W·η/U + W_AI with N·W = U·BDP gives U* = η + N·W_AI/BDP, with a BDP of 162,500 bytes. The link passes min(1, U*), and the
         // queue is (U* − 1)·BDP if that is positive.
+        let config = Config { additive_increase: Bytes(80), ..Config::sigcomm19(CAPACITY, T) };
         for (flows, expected) in [(1, 0.9505), (50, 0.9746), (100, 0.9992), (200, 1.0485), (320, 1.1075)] {
-            let (utilisation, used, queue) = run(flows);
+            let end = run(&config, Hpcc::new(&config, CAPACITY), flows, 1_000, f64::MAX);
+            let utilisation = end.flow.utilisation;
             assert!((utilisation / expected - 1.0).abs() < 1e-3, "{flows}: {utilisation}");
-            assert!((used / f64::min(1.0, expected) - 1.0).abs() < 1e-3, "{flows}: {used}");
-            let backlog = f64::max(0.0, 0.95 + flows as f64 * 80.0 / 162_500.0 - 1.0) * 162_500.0;
-            assert!((queue - backlog).abs() <= 0.02 * backlog, "{flows}: {queue}, expected {backlog}");
+            assert!((end.used / f64::min(1.0, expected) - 1.0).abs() < 1e-3, "{flows}: {}", end.used);
+            let queue = f64::max(0.0, 0.95 + flows as f64 * 80.0 / BDP - 1.0) * BDP;
+            assert!((end.queue - queue).abs() <= 0.02 * queue, "{flows}: {}, expected {queue}", end.queue);
         }
     }
 }

@@ -6,7 +6,10 @@ pub mod connectx;
 pub mod dcqcn;
 pub mod hpcc;
 mod interface;
+pub mod powertcp;
 pub mod swift;
+#[cfg(test)]
+mod testing;
 pub mod timely;
 
 use interface::CongestionControl;
@@ -28,6 +31,8 @@ pub enum Config {
     Swift(swift::Config),
     /// HPCC (SIGCOMM '19).
     Hpcc(hpcc::Config),
+    /// PowerTCP and θ-PowerTCP (NSDI '22).
+    PowerTcp(powertcp::Config),
 }
 
 impl Config {
@@ -42,6 +47,9 @@ impl Config {
             Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
             Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
             Self::Hpcc(config) => Algorithm::Hpcc(Box::new(hpcc::Hpcc::new(config, line_rate))),
+            Self::PowerTcp(config) => {
+                Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
+            }
         }
     }
 
@@ -52,12 +60,20 @@ impl Config {
 
     /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
     pub fn uses_telemetry(&self) -> bool {
-        matches!(self, Self::Hpcc(_))
+        match self {
+            Self::Hpcc(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Telemetry,
+            _ => false,
+        }
     }
 
     /// Returns whether the control reacts to the RTT of acknowledgements.
     pub fn uses_rtt(&self) -> bool {
-        matches!(self, Self::Timely(_) | Self::Swift(_))
+        match self {
+            Self::Timely(_) | Self::Swift(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Delay,
+            _ => false,
+        }
     }
 }
 
@@ -149,7 +165,8 @@ algorithms!(
     ConnectX(connectx::ConnectX),
     Timely(timely::Timely),
     Swift(swift::Swift),
-    Hpcc(hpcc::Hpcc)
+    Hpcc(hpcc::Hpcc),
+    PowerTcp(powertcp::PowerTcp)
 );
 
 impl Algorithm {
