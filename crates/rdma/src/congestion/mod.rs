@@ -4,6 +4,7 @@
 
 pub mod connectx;
 pub mod dcqcn;
+pub mod dctcp;
 pub mod hpcc;
 mod interface;
 pub mod powertcp;
@@ -33,6 +34,8 @@ pub enum Config {
     Hpcc(hpcc::Config),
     /// PowerTCP and θ-PowerTCP (NSDI '22).
     PowerTcp(powertcp::Config),
+    /// DCTCP over RDMA, as HPCC's authors run it.
+    Dctcp(dctcp::Config),
 }
 
 impl Config {
@@ -50,12 +53,18 @@ impl Config {
             Self::PowerTcp(config) => {
                 Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
             }
+            Self::Dctcp(config) => Algorithm::Dctcp(Box::new(dctcp::Dctcp::new(config, line_rate))),
         }
     }
 
     /// Returns whether the control reacts to congestion notification packets, which the responder must send.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
+    }
+
+    /// Returns whether the control reacts to marks, which acknowledgements must echo.
+    pub fn uses_ack_marks(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
     }
 
     /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
@@ -166,7 +175,8 @@ algorithms!(
     Timely(timely::Timely),
     Swift(swift::Swift),
     Hpcc(hpcc::Hpcc),
-    PowerTcp(powertcp::PowerTcp)
+    PowerTcp(powertcp::PowerTcp),
+    Dctcp(dctcp::Dctcp)
 );
 
 impl Algorithm {

@@ -68,6 +68,11 @@ impl Config {
         }
     }
 
+    /// Returns the parameters that HPCC's repository gives to TIMELY (`run.py`, `timely`) for NICs of rate `line_rate`.
+    pub fn hpcc_repo(line_rate: Rate) -> Self {
+        Self { update: Update::EachRtt, min_rate: Rate(1_000_000_000), ..Self::timely(line_rate) }
+    }
+
     /// Returns the parameters of patched TIMELY. The RTT of its fixed point is derived from `low`.
     pub fn patched(line_rate: Rate) -> Self {
         Self { rule: Rule::Patched, decrease: 0.008, ..Self::timely(line_rate) }
@@ -227,7 +232,7 @@ mod tests {
         assert!((rates[0] - 6.9e9).abs() < 0.2e9 && (rates[1] - 3.1e9).abs() < 0.2e9, "{rates:?}");
         assert!((62_500.0..625_000.0).contains(&queue), "{queue}");
         // Flows with equally many updates become equal: all gain δ, and each loses a share of its rate.
-        let config = Config { update: Update::EachRtt, ..config };
+        let config = Config::hpcc_repo(Rate::from_gbps(10));
         let (rates, _) = run(&config, &[7_000_000_000, 3_000_000_000], 1_000_000);
         assert!((rates[0] / rates[1] - 1.0).abs() < 0.03, "{rates:?}");
     }
