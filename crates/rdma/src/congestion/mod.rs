@@ -1,73 +1,41 @@
-//! Congestion control of a queue pair.
+//! Congestion control of a queue pair: algorithms that turn congestion signals into a rate and a window.
+//!
+//! A new algorithm needs a file here, a line in `algorithms!`, and a variant of [`Config`] with its arms.
 
-use shallows_core::{Bytes, Duration, Instant, Rate};
+pub mod connectx;
+pub mod dcqcn;
+pub mod dctcp;
+pub mod hpcc;
+mod interface;
+pub mod powertcp;
+pub mod swift;
+#[cfg(test)]
+mod testing;
+pub mod timely;
 
-/// Limits on what a requester sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Rate at which packets leave, in bytes on the wire.
-    pub rate: Rate,
-    /// Limit of outstanding bytes; `None` for no limit.
-    pub window: Option<Bytes>,
-}
-
-/// One acknowledgement, with the data that a congestion control needs.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack<'a> {
-    /// Time of arrival.
-    pub now: Instant,
-    /// Number of bytes acknowledged in total.
-    pub number: u64,
-    /// Number of newly acknowledged bytes.
-    pub acked: Bytes,
-    /// Number of bytes sent in total, retransmissions not counted.
-    pub next: u64,
-    /// Time from the sending of the acknowledged packet to the arrival of the acknowledgement.
-    pub rtt: Duration,
-    /// Whether the acknowledged packet was marked.
-    pub marked: bool,
-    /// In-band telemetry of the acknowledged packet, one entry per hop; empty without telemetry.
-    pub telemetry: &'a [Telemetry],
-}
-
-/// In-band telemetry that one hop adds to a packet (HPCC, SIGCOMM '19, figure 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Telemetry {
-    /// Time at which the packet left the port.
-    pub at: Instant,
-    /// Bytes that the port has sent in total.
-    pub sent: u64,
-    /// Backlog of the port's queue after the packet left.
-    pub backlog: Bytes,
-    /// Rate of the link.
-    pub rate: Rate,
-}
-
-/// Loss that a requester detects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// A negative acknowledgement.
-    Nak,
-    /// An expiry of the retransmission timer.
-    Timeout,
-}
-
-/// Counts of a congestion control's actions, so that a control that never acts is visible.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Digest {
-    /// Congestion notification packets.
-    pub cnps: u32,
-    /// Reductions of rate or window.
-    pub cuts: u32,
-    /// Increases of rate or window.
-    pub increases: u32,
-}
+use interface::CongestionControl;
+pub use interface::{Ack, Digest, Loss, Pace, Telemetry, Window};
+use shallows_core::{Bytes, Instant, Rate};
 
 /// Parameters of a congestion control.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
     /// No congestion control: the requester sends at line rate.
     None,
+    /// DCQCN (SIGCOMM '15).
+    Dcqcn(dcqcn::Config),
+    /// DCQCN as ConnectX NICs run it.
+    ConnectX(connectx::Config),
+    /// TIMELY (SIGCOMM '15) and patched TIMELY (CoNEXT '16).
+    Timely(timely::Config),
+    /// Swift (SIGCOMM '20).
+    Swift(swift::Config),
+    /// HPCC (SIGCOMM '19).
+    Hpcc(hpcc::Config),
+    /// PowerTCP and θ-PowerTCP (NSDI '22).
+    PowerTcp(powertcp::Config),
+    /// DCTCP over RDMA, as HPCC's authors run it.
+    Dctcp(dctcp::Config),
 }
 
 impl Config {
@@ -75,47 +43,148 @@ impl Config {
     pub fn build(&self, line_rate: Rate) -> Algorithm {
         match self {
             Self::None => Algorithm::None(line_rate),
+            Self::Dcqcn(config) => Algorithm::Dcqcn(Box::new(dcqcn::Dcqcn::new(config, line_rate))),
+            Self::ConnectX(config) => {
+                Algorithm::ConnectX(Box::new(connectx::ConnectX::new(config, line_rate)))
+            }
+            Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
+            Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
+            Self::Hpcc(config) => Algorithm::Hpcc(Box::new(hpcc::Hpcc::new(config, line_rate))),
+            Self::PowerTcp(config) => {
+                Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
+            }
+            Self::Dctcp(config) => Algorithm::Dctcp(Box::new(dctcp::Dctcp::new(config, line_rate))),
+        }
+    }
+
+    /// Returns whether the control reacts to congestion notification packets, which the responder must send.
+    pub fn uses_cnps(&self) -> bool {
+        matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
+    }
+
+    /// Returns whether the control reacts to marks, which acknowledgements must echo.
+    pub fn uses_ack_marks(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+
+    /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
+    pub fn uses_telemetry(&self) -> bool {
+        match self {
+            Self::Hpcc(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Telemetry,
+            _ => false,
+        }
+    }
+
+    /// Returns whether the control reacts to the RTT of acknowledgements.
+    pub fn uses_rtt(&self) -> bool {
+        match self {
+            Self::Timely(_) | Self::Swift(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Delay,
+            _ => false,
         }
     }
 }
 
-/// State of a congestion control. The methods take the configuration that built it.
-#[derive(Clone, Debug)]
-pub enum Algorithm {
-    /// No congestion control: this is the rate of the NIC's link.
-    None(Rate),
+/// Defines [`Algorithm`] and passes each call to the current variant.
+macro_rules! algorithms {
+    ($($name:ident($state:ty)),*) => {
+        /// State of a congestion control. The methods take the configuration that built it.
+        #[derive(Clone, Debug)]
+        pub enum Algorithm {
+            /// No congestion control: this is the rate of the NIC's link.
+            None(Rate),
+            $(
+                #[doc = concat!("See [`Config::", stringify!($name), "`].")]
+                $name(Box<$state>),
+            )*
+        }
+
+        impl Algorithm {
+            /// Returns the rate and the window.
+            pub fn pace(&self) -> Pace {
+                match self {
+                    Self::None(rate) => Pace { rate: *rate, window: None },
+                    $(Self::$name(state) => state.pace(),)*
+                }
+            }
+
+            /// Records that a packet of `size` bytes on the wire was sent.
+            pub fn on_send(&mut self, config: &Config, now: Instant, size: Bytes) {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.on_send(config, now, size),)*
+                    (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Handles an acknowledgement that acknowledges new data.
+            pub fn on_ack(&mut self, config: &Config, ack: &Ack<'_>) {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.on_ack(config, ack),)*
+                    (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Handles a congestion notification packet.
+            pub fn on_cnp(&mut self, config: &Config, now: Instant) {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.on_cnp(config, now),)*
+                    (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Handles a loss.
+            pub fn on_loss(&mut self, config: &Config, now: Instant, loss: Loss) {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.on_loss(config, now, loss),)*
+                    (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Returns the time at which [`Self::on_timer`] must be called, if any. Only a queue pair with unacknowledged or unsent data
+            /// needs it.
+            pub fn deadline(&self) -> Option<Instant> {
+                match self {
+                    Self::None(_) => None,
+                    $(Self::$name(state) => state.deadline(),)*
+                }
+            }
+
+            /// Handles the expiry of the deadline, which moves or clears it.
+            pub fn on_timer(&mut self, config: &Config, now: Instant) {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.on_timer(config, now),)*
+                    (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Returns the counts of the control's actions.
+            pub fn digest(&self) -> Digest {
+                match self {
+                    Self::None(_) => Digest::default(),
+                    $(Self::$name(state) => state.digest(),)*
+                }
+            }
+        }
+    };
 }
+
+algorithms!(
+    Dcqcn(dcqcn::Dcqcn),
+    ConnectX(connectx::ConnectX),
+    Timely(timely::Timely),
+    Swift(swift::Swift),
+    Hpcc(hpcc::Hpcc),
+    PowerTcp(powertcp::PowerTcp),
+    Dctcp(dctcp::Dctcp)
+);
 
 impl Algorithm {
-    /// Returns the rate and the window.
-    pub fn pace(&self) -> Pace {
-        match self {
-            Self::None(rate) => Pace { rate: *rate, window: None },
-        }
-    }
-
-    /// Records that a packet of `size` bytes on the wire was sent.
-    pub fn on_send(&mut self, _config: &Config, _now: Instant, _size: Bytes) {}
-
-    /// Handles an acknowledgement that acknowledges new data.
-    pub fn on_ack(&mut self, _config: &Config, _ack: &Ack<'_>) {}
-
-    /// Handles a congestion notification packet.
-    pub fn on_cnp(&mut self, _config: &Config, _now: Instant) {}
-
-    /// Handles a loss.
-    pub fn on_loss(&mut self, _config: &Config, _now: Instant, _loss: Loss) {}
-
-    /// Returns the time at which [`Self::on_timer`] must be called, if any. Only a queue pair with unacknowledged or unsent data needs it.
-    pub fn deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    /// Handles the expiry of the deadline, which moves or clears it.
-    pub fn on_timer(&mut self, _config: &Config, _now: Instant) {}
-
-    /// Returns the counts of the control's actions.
-    pub fn digest(&self) -> Digest {
-        Digest::default()
+    /// Handles a call that no control but `None` may receive with this configuration.
+    fn assert_none(&self, config: &Config) {
+        assert!(
+            matches!((self, config), (Self::None(_), Config::None)),
+            "a congestion control is driven with the configuration that built it"
+        );
     }
 }

@@ -1,0 +1,127 @@
+//! Interface between a requester and its congestion control.
+
+use shallows_core::{Bytes, Duration, Instant, Rate};
+
+/// Limits on what a requester sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Rate at which packets leave, in bytes on the wire.
+    pub rate: Rate,
+    /// Limit of outstanding bytes; `None` for no limit. If nothing is outstanding, one packet may leave even if it is larger.
+    pub window: Option<Bytes>,
+}
+
+/// One acknowledgement, with the data that a congestion control needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// Time of arrival.
+    pub now: Instant,
+    /// Number of bytes acknowledged in total.
+    pub number: u64,
+    /// Number of newly acknowledged bytes.
+    pub acked: Bytes,
+    /// Number of bytes sent in total, retransmissions not counted.
+    pub next: u64,
+    /// Time from the sending of the acknowledged packet to the arrival of the acknowledgement.
+    pub rtt: Duration,
+    /// Whether the acknowledged packet was marked.
+    pub marked: bool,
+    /// In-band telemetry of the acknowledged packet, one entry per hop; empty without telemetry.
+    pub telemetry: &'a [Telemetry],
+}
+
+/// In-band telemetry that one hop adds to a packet (HPCC, SIGCOMM '19, figure 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// Time at which the packet left the port.
+    pub at: Instant,
+    /// Bytes that the port has sent in total.
+    pub sent: u64,
+    /// Backlog of the port's queue after the packet left.
+    pub backlog: Bytes,
+    /// Rate of the link.
+    pub rate: Rate,
+}
+
+/// Loss that a requester detects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// A negative acknowledgement.
+    Nak,
+    /// An expiry of the retransmission timer.
+    Timeout,
+}
+
+/// Counts of a congestion control's actions, so that a control that never acts is visible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// Congestion notification packets.
+    pub cnps: u32,
+    /// Reductions of rate or window.
+    pub cuts: u32,
+    /// Increases of rate or window.
+    pub increases: u32,
+    /// Acknowledgements with in-band telemetry.
+    pub telemetry: u32,
+}
+
+/// Window of a control that computes only a rate (HPCC, SIGCOMM '19, section 5.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// No window.
+    None,
+    /// Bytes that the line rate sends in this round-trip time.
+    Fixed(Duration),
+    /// Bytes that the current rate sends in this round-trip time.
+    Variable(Duration),
+}
+
+impl Window {
+    /// Returns the rate and the window of a control whose current rate is `current`, in bits per second.
+    pub(super) fn pace(self, line_rate: f64, current: f64) -> Pace {
+        let bytes = |bps: f64, rtt: Duration| Some(Bytes((bps * rtt.as_secs_f64() / 8.0) as u64));
+        let window = match self {
+            Self::None => None,
+            Self::Fixed(rtt) => bytes(line_rate, rtt),
+            Self::Variable(rtt) => bytes(current, rtt),
+        };
+        Pace { rate: rate(current), window }
+    }
+}
+
+/// State of a congestion control. The methods take the parameters that built it.
+pub(super) trait CongestionControl {
+    /// Parameters of the control.
+    type Config;
+
+    /// Returns the rate and the window.
+    fn pace(&self) -> Pace;
+
+    /// Records that a packet of `size` bytes on the wire was sent.
+    fn on_send(&mut self, _config: &Self::Config, _now: Instant, _size: Bytes) {}
+
+    /// Handles an acknowledgement that acknowledges new data.
+    fn on_ack(&mut self, _config: &Self::Config, _ack: &Ack<'_>) {}
+
+    /// Handles a congestion notification packet.
+    fn on_cnp(&mut self, _config: &Self::Config, _now: Instant) {}
+
+    /// Handles a loss.
+    fn on_loss(&mut self, _config: &Self::Config, _now: Instant, _loss: Loss) {}
+
+    /// Returns the time at which [`Self::on_timer`] must be called, if any.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Handles the expiry of the deadline, which moves or clears it. The call may come late.
+    fn on_timer(&mut self, _config: &Self::Config, _now: Instant) {}
+
+    /// Returns the counts of the control's actions.
+    fn digest(&self) -> Digest;
+}
+
+/// Converts a rate in bits per second, rounded to a whole number of at least 1.
+pub(super) fn rate(bps: f64) -> Rate {
+    Rate((bps.round() as u64).max(1))
+}
