@@ -50,6 +50,7 @@ pub struct RdmaReply {
     pub received: u64,
     /// `sent_at` of the packet that triggered the reply.
     pub echo: Instant,
-    /// Whether the packet that triggered the reply was marked with CE. Only congestion controls whose acknowledgements echo marks use it.
+    /// Whether the packet that triggered the reply was marked with CE, or one since the last acknowledgement. Only congestion controls whose
+    /// acknowledgements echo marks use it.
     pub marked: bool,
 }

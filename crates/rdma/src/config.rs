@@ -18,7 +18,7 @@ pub struct Config {
     pub ack_every: u32,
     /// Retransmission timeout. IRN has timeouts of its own.
     pub timeout: Duration,
-    /// Number of consecutive timeouts without progress after which the queue pair ends with an error; `None` for no limit.
+    /// Number of consecutive timeouts without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
     pub retry_count: Option<u32>,
     /// Congestion notification packets.
     pub notification: Notification,
@@ -29,7 +29,7 @@ pub struct Config {
 /// Loss recovery of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// The responder drops packets that arrive out of order, and the requester sends everything again from the missing packet.
+    /// The responder drops packets that arrive out of order, and the requester retransmits everything from the missing packet on.
     GoBackN,
     /// The responder keeps packets that arrive out of order, and the requester retransmits only missing packets.
     SelectiveRepeat,
@@ -44,7 +44,7 @@ pub struct Irn {
     pub window: u32,
     /// Timeout if at most `few` packets are in flight.
     pub low_timeout: Duration,
-    /// Timeout if more than `few` packets are in flight.
+    /// Timeout if more than `few` packets are in flight; at least `low_timeout`.
     pub high_timeout: Duration,
     /// Largest number of packets in flight for `low_timeout`.
     pub few: u32,

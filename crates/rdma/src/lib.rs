@@ -6,7 +6,11 @@
 
 mod config;
 pub mod congestion;
+mod messages;
 mod notification;
+mod pacer;
+mod ranges;
+mod recovery;
 mod requester;
 mod responder;
 

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use shallows_core::rdma::{RdmaData, RdmaReply};
-use shallows_core::{Bytes, Instant, Rate};
+use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use crate::Config;
-use crate::congestion::{Algorithm, Digest, Pace};
+use crate::config::{Config, RETH, Recovery};
+use crate::congestion::{Ack, Algorithm, Digest, Loss, Pace};
+use crate::messages::{Messages, Segment};
+use crate::pacer::Pacer;
+use crate::recovery::Scoreboard;
 
 /// Counts of a requester.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,65 +30,151 @@ pub enum Ended {
 }
 
 /// The requester of a queue pair. It sends messages in the order in which they are posted.
+///
+/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no packet, and then reads
+/// [`Self::deadline`].
 #[derive(Debug)]
 pub struct Requester {
     config: Arc<Config>,
     congestion: Algorithm,
+    overhead: Bytes,
+    messages: Messages,
+    /// First PSN that is not acknowledged.
+    una: u64,
+    /// Number of bytes in the packets before `una`.
+    acked: u64,
+    /// PSN of the next packet in order. Go-back-N moves it back to `una`.
+    next: u64,
+    /// PSN after the last packet that was ever sent.
+    sent: u64,
+    /// PSN after the last packet with AckReq; at most `una` if no outstanding packet has AckReq.
+    requested: u64,
+    /// Packets sent since the last AckReq.
+    unrequested: u32,
+    /// PSN from which a NAK is new.
+    fresh_nak: u64,
+    /// Recovery with selective retransmission, while it lasts.
+    scoreboard: Option<Box<Scoreboard>>,
+    pacer: Pacer,
+    /// Time at which the retransmission timer was started; `None` while it is stopped.
+    timer: Option<Instant>,
+    /// Timeouts since the last progress.
+    retries: u32,
+    /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
+    marked: bool,
+    /// Time of the last call.
+    now: Instant,
+    ended: Option<Ended>,
     stats: Stats,
 }
 
 impl Requester {
     /// Creates a requester without messages. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes that a packet has
-    /// on the wire in addition to its data.
-    pub fn new(config: Arc<Config>, line_rate: Rate, _overhead: Bytes) -> Self {
+    /// on the wire in addition to its data and to the [`RETH`] in the first packet of a message.
+    pub fn new(config: Arc<Config>, line_rate: Rate, overhead: Bytes) -> Self {
         let congestion = config.congestion.build(line_rate);
-        Self { config, congestion, stats: Stats::default() }
+        Self {
+            config,
+            congestion,
+            overhead,
+            messages: Messages::default(),
+            una: 0,
+            acked: 0,
+            next: 0,
+            sent: 0,
+            requested: 0,
+            unrequested: 0,
+            fresh_nak: 0,
+            scoreboard: None,
+            pacer: Pacer::default(),
+            timer: None,
+            retries: 0,
+            marked: false,
+            now: Instant::ZERO,
+            ended: None,
+            stats: Stats::default(),
+        }
     }
 
     /// Posts a message of `bytes` bytes, at least 1. Each message begins with a new packet.
-    pub fn post(&mut self, _now: Instant, _bytes: u64) {
-        todo!()
+    pub fn post(&mut self, now: Instant, bytes: u64) {
+        self.now = now;
+        self.run_congestion_timers(now);
+        self.messages.push(self.config.mtu, bytes);
     }
 
     /// Returns the number of bytes that have been posted.
     pub fn posted(&self) -> u64 {
-        todo!()
+        self.messages.bytes()
     }
 
     /// Returns the number of bytes that are acknowledged.
     pub fn acked(&self) -> u64 {
-        todo!()
+        self.acked
     }
 
     /// Returns whether all posted bytes are acknowledged, or the queue pair has ended.
     pub fn is_idle(&self) -> bool {
-        todo!()
+        self.una == self.messages.packets() || self.ended.is_some()
     }
 
-    /// Processes a packet from the responder.
-    pub fn on_reply(&mut self, _now: Instant, _reply: &RdmaReply) {
-        todo!()
+    /// Processes a packet from the responder. Duplicates and late packets cause no retransmission.
+    pub fn on_reply(&mut self, now: Instant, reply: &RdmaReply) {
+        self.now = now;
+        if self.ended.is_some() {
+            return;
+        }
+        match reply.kind {
+            RdmaReplyKind::Cnp => self.congestion.on_cnp(&self.config.congestion, now),
+            RdmaReplyKind::Ack => self.acknowledge(now, reply),
+            RdmaReplyKind::Nak => {
+                self.stats.naks += 1;
+                self.acknowledge(now, reply);
+                self.on_nak(now, reply.psn);
+            }
+            RdmaReplyKind::SelectiveNack { arrived } => {
+                self.stats.naks += 1;
+                self.acknowledge(now, reply);
+                self.on_selective_nack(now, arrived);
+            }
+        }
     }
 
     /// Returns the packet to send now, if data, window and rate allow one.
-    pub fn poll_transmit(&mut self, _now: Instant) -> Option<RdmaData> {
-        todo!()
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
+        self.now = now;
+        let psn = self.sendable()?;
+        if now < self.pacer.ready_at(self.congestion.pace().rate) {
+            return None;
+        }
+        Some(self.transmit(now, psn))
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
     /// and replies.
     pub fn deadline(&self) -> Option<Instant> {
-        todo!()
+        if self.ended.is_some() {
+            return None;
+        }
+        let control = if self.is_idle() { None } else { self.congestion.deadline() };
+        [self.expiry(), control, self.paced_until()].into_iter().flatten().min()
     }
 
     /// Handles the expiry of a deadline: retransmission timer, timers of the congestion control.
-    pub fn on_timer(&mut self, _now: Instant) {
-        todo!()
+    pub fn on_timer(&mut self, now: Instant) {
+        self.now = now;
+        if self.is_idle() {
+            return;
+        }
+        self.run_congestion_timers(now);
+        if self.expiry().is_some_and(|at| at <= now) {
+            self.on_timeout(now);
+        }
     }
 
     /// Returns the reason for which the queue pair has ended; `None` while it is usable.
     pub fn ended(&self) -> Option<Ended> {
-        todo!()
+        self.ended
     }
 
     /// Returns the counts.
@@ -111,5 +200,182 @@ impl Requester {
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
         self.congestion.digest()
+    }
+
+    /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
+    fn acknowledge(&mut self, now: Instant, reply: &RdmaReply) {
+        let psn = reply.psn;
+        if psn > self.sent {
+            return;
+        }
+        self.marked |= reply.marked;
+        if psn <= self.una {
+            return;
+        }
+        let number = self.messages.offset(self.config.mtu, psn);
+        let ack = Ack {
+            now,
+            number,
+            acked: Bytes(number - self.acked),
+            next: self.messages.offset(self.config.mtu, self.sent),
+            rtt: now.saturating_since(reply.echo),
+            marked: std::mem::take(&mut self.marked),
+            telemetry: &[],
+        };
+        self.congestion.on_ack(&self.config.congestion, &ack);
+        self.una = psn;
+        self.acked = number;
+        // After go-back-N has moved back, packets that were sent before may still arrive.
+        self.next = self.next.max(psn);
+        self.messages.release(psn);
+        if self.scoreboard.as_mut().is_some_and(|board| !board.advance(psn, self.sent)) {
+            self.scoreboard = None;
+        }
+        self.retries = 0;
+        // IB specification, o9-85: an acknowledgement restarts the timer while packets are outstanding.
+        self.timer = (self.next > self.una).then_some(now);
+    }
+
+    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so that a second one
+    /// is a duplicate from the network.
+    fn on_nak(&mut self, now: Instant, psn: u64) {
+        if psn < self.fresh_nak || psn != self.una || psn >= self.next {
+            return;
+        }
+        self.fresh_nak = psn + 1;
+        self.congestion.on_loss(&self.config.congestion, now, Loss::Nak);
+        self.go_back();
+    }
+
+    /// Handles a NACK for a packet that arrived out of order. The first one begins a recovery.
+    fn on_selective_nack(&mut self, now: Instant, arrived: u64) {
+        if arrived <= self.una || arrived >= self.sent {
+            return;
+        }
+        if self.scoreboard.is_none() {
+            self.congestion.on_loss(&self.config.congestion, now, Loss::Nak);
+        }
+        let (una, sent) = (self.una, self.sent);
+        self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(una, sent))).on_arrived(arrived);
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        self.timer = None;
+        if self.config.retry_count == Some(self.retries) {
+            self.ended = Some(Ended::RetriesExhausted);
+            return;
+        }
+        self.retries += 1;
+        self.congestion.on_loss(&self.config.congestion, now, Loss::Timeout);
+        let (una, sent) = (self.una, self.sent);
+        let lost_before = match self.config.recovery {
+            Recovery::GoBackN => return self.go_back(),
+            // As with go-back-N, but without the packets that are known to have arrived.
+            Recovery::SelectiveRepeat => sent,
+            // Section 3.1: only the packet of the cumulative acknowledgement is lost; later ones are if a packet after them has arrived.
+            Recovery::Irn(_) => una + 1,
+        };
+        let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(una, sent)));
+        board.on_timeout(una, sent, lost_before);
+    }
+
+    /// Moves back to the first packet that is not acknowledged.
+    fn go_back(&mut self) {
+        self.next = self.una;
+        self.requested = self.una;
+        self.unrequested = 0;
+        self.timer = None;
+    }
+
+    /// Handles all timers of the congestion control that have expired.
+    fn run_congestion_timers(&mut self, now: Instant) {
+        while let Some(at) = self.congestion.deadline().filter(|at| *at <= now) {
+            self.congestion.on_timer(&self.config.congestion, now);
+            assert_ne!(
+                self.congestion.deadline(),
+                Some(at),
+                "the handler of a timer moves or clears its deadline"
+            );
+        }
+    }
+
+    /// Returns the time at which the retransmission timer expires. IRN's timeout depends on the number of packets in flight at present
+    /// (section 3.1), so that the deadline moves as packets are sent.
+    fn expiry(&self) -> Option<Instant> {
+        self.timer.map(|started| started + self.timeout())
+    }
+
+    fn timeout(&self) -> Duration {
+        match self.config.recovery {
+            Recovery::Irn(irn) if self.next - self.una <= u64::from(irn.few) => irn.low_timeout,
+            Recovery::Irn(irn) => irn.high_timeout,
+            Recovery::GoBackN | Recovery::SelectiveRepeat => self.config.timeout,
+        }
+    }
+
+    /// Returns the time for which the next packet waits, if only the rate delays it.
+    fn paced_until(&self) -> Option<Instant> {
+        self.sendable()?;
+        Some(self.pacer.ready_at(self.congestion.pace().rate)).filter(|at| *at > self.now)
+    }
+
+    /// Returns the PSN of the next packet that data and window allow. A lost packet needs no window, because it replaces a packet that is
+    /// no longer in the network.
+    fn sendable(&self) -> Option<u64> {
+        if self.ended.is_some() {
+            return None;
+        }
+        if let Some(lost) = self.scoreboard.as_ref().and_then(|board| board.lost()) {
+            return Some(lost);
+        }
+        // A congestion control may close the window while no outstanding packet has AckReq. One more packet then requests the
+        // acknowledgement that opens it.
+        let is_allowed =
+            self.next < self.messages.packets() && (self.requested <= self.una || self.has_room());
+        is_allowed.then_some(self.next)
+    }
+
+    /// Returns whether the window is open for the packet `next`.
+    fn has_room(&self) -> bool {
+        // IRN, section 3.2: packets in flight are those between the cumulative acknowledgement and the next packet (BDP-FC).
+        if let Recovery::Irn(irn) = self.config.recovery
+            && self.next - self.una >= u64::from(irn.window)
+        {
+            return false;
+        }
+        let Some(window) = self.congestion.pace().window else { return true };
+        self.messages.offset(self.config.mtu, self.next) - self.acked < window.0
+    }
+
+    fn transmit(&mut self, now: Instant, psn: u64) -> RdmaData {
+        let Segment { offset, len, first, last } = self.messages.segment(self.config.mtu, psn);
+        let is_selective = psn < self.next;
+        if psn < self.sent {
+            self.stats.retransmits += 1;
+        }
+        if is_selective {
+            self.scoreboard
+                .as_mut()
+                .expect("only the scoreboard names a packet before `next`")
+                .on_retransmit(psn);
+        } else {
+            self.next = psn + 1;
+            self.sent = self.sent.max(self.next);
+        }
+        let size = Bytes(u64::from(len)) + self.overhead + if first { RETH } else { Bytes(0) };
+        self.pacer.on_send(now, size);
+        self.congestion.on_send(&self.config.congestion, now, size);
+        if self.timer.is_none() {
+            self.timer = Some(now);
+        }
+        self.unrequested += 1;
+        let ack_request =
+            last || is_selective || self.unrequested >= self.config.ack_every || !self.has_room();
+        if ack_request {
+            self.requested = self.requested.max(psn + 1);
+            self.unrequested = 0;
+        }
+        RdmaData { psn, offset, sent_at: now, len, first, last, ack_request }
     }
 }

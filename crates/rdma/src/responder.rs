@@ -1,45 +1,116 @@
 //! The responder of a queue pair: replies to data.
 
-use shallows_core::Instant;
-use shallows_core::rdma::{RdmaData, RdmaReply};
+use std::cmp::Ordering;
 
-use crate::Config;
+use shallows_core::Instant;
+use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+
+use crate::config::{Config, Recovery};
+use crate::notification::{Cause, NotificationPoint};
+use crate::ranges::Ranges;
 
 /// Replies to a packet: at most an acknowledgement (or a negative one) and a CNP.
 pub type Replies = [Option<RdmaReply>; 2];
 
 /// The responder of a queue pair.
 #[derive(Debug, Default)]
-pub struct Responder {}
+pub struct Responder {
+    /// PSN of the next packet in order.
+    expected: u64,
+    /// Number of bytes in the packets before `expected`.
+    received: u64,
+    /// Packets above a gap, with the number of bytes up to the end of each packet. Go-back-N drops such packets.
+    held: Ranges<u64>,
+    /// Whether a NAK for `expected` was sent.
+    naked: bool,
+    /// Whether a packet was marked since the last acknowledgement.
+    marked: bool,
+    notification: NotificationPoint,
+}
 
 impl Responder {
     /// Creates a responder that expects the packet with PSN 0.
-    pub fn new(_config: &Config) -> Self {
-        Self {}
+    pub fn new(config: &Config) -> Self {
+        Self::resuming(config, 0, 0)
     }
 
     /// Creates a responder that has received all packets before `psn`, with `received` bytes.
-    pub fn resuming(_config: &Config, _psn: u64, _received: u64) -> Self {
-        Self {}
+    pub fn resuming(_config: &Config, psn: u64, received: u64) -> Self {
+        Self { expected: psn, received, ..Self::default() }
     }
 
     /// Processes a packet; `marked` is true if a switch has marked it with CE.
-    pub fn on_data(&mut self, _config: &Config, _now: Instant, _packet: &RdmaData, _marked: bool) -> Replies {
-        todo!()
+    pub fn on_data(&mut self, config: &Config, now: Instant, packet: &RdmaData, marked: bool) -> Replies {
+        self.marked |= marked;
+        let order = packet.psn.cmp(&self.expected);
+        let kind = match order {
+            // IB specification, C9-110: a duplicate is acknowledged again, because the first acknowledgement may be lost.
+            Ordering::Less => Some(RdmaReplyKind::Ack),
+            Ordering::Equal => self.accept(config, packet),
+            Ordering::Greater => self.detect_gap(config, packet),
+        };
+        let answer = kind.map(|kind| {
+            let marked = std::mem::take(&mut self.marked);
+            self.reply(kind, packet.sent_at, marked)
+        });
+        let is_cause = marked || (order == Ordering::Greater && config.notification.out_of_order);
+        let cause = Cause { sent_at: packet.sent_at, marked };
+        let due = is_cause.then(|| self.notification.on_cause(&config.notification, now, cause)).flatten();
+        [answer, due.map(|cause| self.cnp(cause))]
     }
 
     /// Returns the number of bytes that have arrived without a gap.
     pub fn received(&self) -> u64 {
-        todo!()
+        self.received
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called, if any.
     pub fn deadline(&self) -> Option<Instant> {
-        None
+        self.notification.deadline()
     }
 
     /// Handles the expiry of the deadline; returns the CNP that is due.
-    pub fn on_timer(&mut self, _config: &Config, _now: Instant) -> Option<RdmaReply> {
-        None
+    pub fn on_timer(&mut self, _config: &Config, now: Instant) -> Option<RdmaReply> {
+        self.notification.take_due(now).map(|cause| self.cnp(cause))
+    }
+
+    /// Accepts the expected packet, and the held packets that follow it. Acknowledges on request, and if a gap was filled: the packets above
+    /// the gap may have requested acknowledgements in vain.
+    fn accept(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
+        debug_assert_eq!(
+            packet.offset, self.received,
+            "both sides assign PSN {} to the same bytes",
+            packet.psn
+        );
+        self.naked = false;
+        self.expected += 1;
+        self.received += u64::from(packet.len);
+        let held = self.held.take(self.expected);
+        if let Some((end, received)) = held {
+            (self.expected, self.received) = (end, received);
+        }
+        let is_due = packet.ack_request || config.ack_every == 1 || held.is_some();
+        is_due.then_some(RdmaReplyKind::Ack)
+    }
+
+    /// Handles a packet above a gap.
+    fn detect_gap(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
+        match config.recovery {
+            // One NAK per gap: the responder then drops packets in silence until the missing one arrives.
+            Recovery::GoBackN => (!std::mem::replace(&mut self.naked, true)).then_some(RdmaReplyKind::Nak),
+            // IRN, section 3.1: each packet that arrives out of order causes a NACK with its PSN and the cumulative acknowledgement.
+            Recovery::SelectiveRepeat | Recovery::Irn(_) => {
+                self.held.insert(packet.psn, packet.offset + u64::from(packet.len));
+                Some(RdmaReplyKind::SelectiveNack { arrived: packet.psn })
+            }
+        }
+    }
+
+    fn cnp(&self, cause: Cause) -> RdmaReply {
+        self.reply(RdmaReplyKind::Cnp, cause.sent_at, cause.marked)
+    }
+
+    fn reply(&self, kind: RdmaReplyKind, echo: Instant, marked: bool) -> RdmaReply {
+        RdmaReply { kind, psn: self.expected, received: self.received, echo, marked }
     }
 }

@@ -4,7 +4,14 @@
 
 pub mod connectx;
 pub mod dcqcn;
+pub mod dctcp;
+pub mod hpcc;
 mod interface;
+pub mod powertcp;
+pub mod swift;
+#[cfg(test)]
+mod testing;
+pub mod timely;
 
 use interface::CongestionControl;
 pub use interface::{Ack, Digest, Loss, Pace, Telemetry, Window};
@@ -19,6 +26,16 @@ pub enum Config {
     Dcqcn(dcqcn::Config),
     /// DCQCN as ConnectX NICs run it.
     ConnectX(connectx::Config),
+    /// TIMELY (SIGCOMM '15) and patched TIMELY (CoNEXT '16).
+    Timely(timely::Config),
+    /// Swift (SIGCOMM '20).
+    Swift(swift::Config),
+    /// HPCC (SIGCOMM '19).
+    Hpcc(hpcc::Config),
+    /// PowerTCP and θ-PowerTCP (NSDI '22).
+    PowerTcp(powertcp::Config),
+    /// DCTCP over RDMA, as HPCC's authors run it.
+    Dctcp(dctcp::Config),
 }
 
 impl Config {
@@ -30,12 +47,42 @@ impl Config {
             Self::ConnectX(config) => {
                 Algorithm::ConnectX(Box::new(connectx::ConnectX::new(config, line_rate)))
             }
+            Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
+            Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
+            Self::Hpcc(config) => Algorithm::Hpcc(Box::new(hpcc::Hpcc::new(config, line_rate))),
+            Self::PowerTcp(config) => {
+                Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
+            }
+            Self::Dctcp(config) => Algorithm::Dctcp(Box::new(dctcp::Dctcp::new(config, line_rate))),
         }
     }
 
     /// Returns whether the control reacts to congestion notification packets, which the responder must send.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
+    }
+
+    /// Returns whether the control reacts to marks, which acknowledgements must echo.
+    pub fn uses_ack_marks(&self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+
+    /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
+    pub fn uses_telemetry(&self) -> bool {
+        match self {
+            Self::Hpcc(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Telemetry,
+            _ => false,
+        }
+    }
+
+    /// Returns whether the control reacts to the RTT of acknowledgements.
+    pub fn uses_rtt(&self) -> bool {
+        match self {
+            Self::Timely(_) | Self::Swift(_) => true,
+            Self::PowerTcp(config) => config.signal == powertcp::Signal::Delay,
+            _ => false,
+        }
     }
 }
 
@@ -122,7 +169,15 @@ macro_rules! algorithms {
     };
 }
 
-algorithms!(Dcqcn(dcqcn::Dcqcn), ConnectX(connectx::ConnectX));
+algorithms!(
+    Dcqcn(dcqcn::Dcqcn),
+    ConnectX(connectx::ConnectX),
+    Timely(timely::Timely),
+    Swift(swift::Swift),
+    Hpcc(hpcc::Hpcc),
+    PowerTcp(powertcp::PowerTcp),
+    Dctcp(dctcp::Dctcp)
+);
 
 impl Algorithm {
     /// Handles a call that no control but `None` may receive with this configuration.

@@ -1,0 +1,225 @@
+//! HPCC (Li et al., SIGCOMM '19): a window from in-band telemetry, which measures the utilisation of each hop.
+
+use shallows_core::{Bytes, Duration, Rate};
+
+use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, rate};
+
+/// Parameters of HPCC.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Target utilisation η, above 0 and at most 1.
+    pub target: f64,
+    /// Number of additive increases in a row after which the window follows the utilisation even if it is below the target (maxStage).
+    pub max_stage: u32,
+    /// Bytes that an update adds to the window (W_AI).
+    pub additive_increase: Bytes,
+    /// Round-trip time T without queues; the same for all queue pairs.
+    pub base_rtt: Duration,
+    /// Smallest rate.
+    pub min_rate: Rate,
+}
+
+impl Config {
+    /// Returns the parameters of the paper's simulations for a round-trip time. W_AI leaves room for 100 flows: W_init·(1 − η)/100
+    /// (SIGCOMM '19, section 3.3).
+    pub fn sigcomm19(line_rate: Rate, base_rtt: Duration) -> Self {
+        let target = 0.95;
+        Self {
+            target,
+            // The authors' project page calls the 5 in the paper a typo.
+            max_stage: 0,
+            additive_increase: line_rate.bytes_in(base_rtt).scale((1.0 - target) / 100.0),
+            base_rtt,
+            min_rate: Rate(100_000_000),
+        }
+    }
+}
+
+/// HPCC's state of one queue pair.
+#[derive(Clone, Debug)]
+pub struct Hpcc {
+    /// T, in seconds.
+    base_rtt: f64,
+    /// W_init, in bytes.
+    first: f64,
+    /// W, in bytes.
+    window: f64,
+    /// W_c, in bytes: the window at the last update of the reference.
+    reference: f64,
+    /// U.
+    utilisation: f64,
+    /// incStage.
+    stage: u32,
+    /// lastUpdateSeq.
+    update_at: u64,
+    /// L: telemetry of the last acknowledgement.
+    last: Vec<Telemetry>,
+    digest: Digest,
+}
+
+impl Hpcc {
+    /// Creates the state of a new queue pair, which sends at line rate with a window of W_init = B_nic·T.
+    pub fn new(config: &Config, line_rate: Rate) -> Self {
+        let base_rtt = config.base_rtt.as_secs_f64();
+        let first = line_rate.0 as f64 / 8.0 * base_rtt;
+        Self {
+            base_rtt,
+            first,
+            window: first,
+            reference: first,
+            utilisation: 1.0,
+            stage: 0,
+            update_at: 0,
+            last: Vec::new(),
+            digest: Digest::default(),
+        }
+    }
+
+    /// Includes the telemetry of an acknowledgement in U (SIGCOMM '19, algorithm 1, `MeasureInflight`). Returns whether it could: the path
+    /// must be that of the last acknowledgement, and the packet must have left each port later.
+    fn measure(&mut self, hops: &[Telemetry]) -> bool {
+        let follows = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
+        let is_usable = hops.len() == self.last.len() && hops.iter().zip(&self.last).all(follows);
+        if is_usable {
+            let (mut highest, mut span) = (0.0, 0.0);
+            for (hop, last) in hops.iter().zip(&self.last) {
+                let bytes_per_second = hop.rate.0 as f64 / 8.0;
+                let passed = (hop.at - last.at).as_secs_f64();
+                let backlog = hop.backlog.min(last.backlog).0 as f64;
+                let sent = (hop.sent - last.sent) as f64 / passed;
+                // u_j = min(qlen, previous qlen)/(B·T) + txRate/B.
+                let utilisation = backlog / (bytes_per_second * self.base_rtt) + sent / bytes_per_second;
+                if utilisation > highest {
+                    (highest, span) = (utilisation, passed);
+                }
+            }
+            // U ← (1 − τ/T)·U + τ/T·u.
+            let weight = span.min(self.base_rtt) / self.base_rtt;
+            self.utilisation = (1.0 - weight) * self.utilisation + weight * highest;
+        }
+        self.last.clear();
+        self.last.extend_from_slice(hops);
+        is_usable
+    }
+
+    /// Returns the window and the stage that follow from U (SIGCOMM '19, algorithm 1, `ComputeWind`).
+    fn computed(&self, config: &Config) -> (f64, u32) {
+        let step = config.additive_increase.0 as f64;
+        let (window, stage) = if self.utilisation >= config.target || self.stage >= config.max_stage {
+            // Equation (4): W = W_c/(U/η) + W_AI.
+            (self.reference / (self.utilisation / config.target) + step, 0)
+        } else {
+            (self.reference + step, self.stage + 1)
+        };
+        let smallest = config.min_rate.0 as f64 / 8.0 * self.base_rtt;
+        (window.max(smallest).min(self.first), stage)
+    }
+}
+
+impl CongestionControl for Hpcc {
+    type Config = Config;
+
+    fn pace(&self) -> Pace {
+        // R = W/T.
+        Pace { rate: rate(self.window * 8.0 / self.base_rtt), window: Some(Bytes(self.window as u64)) }
+    }
+
+    fn on_ack(&mut self, config: &Config, ack: &Ack<'_>) {
+        if ack.telemetry.is_empty() {
+            return;
+        }
+        self.digest.telemetry += 1;
+        if !self.measure(ack.telemetry) {
+            self.update_at = self.update_at.max(ack.next);
+            return;
+        }
+        let (window, stage) = self.computed(config);
+        if window < self.window {
+            self.digest.cuts += 1;
+        } else if window > self.window {
+            self.digest.increases += 1;
+        }
+        // W changes with each acknowledgement; its reference, once per round-trip time (section 3.2).
+        self.window = window;
+        if ack.number > self.update_at {
+            (self.reference, self.stage, self.update_at) = (window, stage, ack.next);
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Instant;
+
+    use super::super::testing::{BDP, CAPACITY, T, run};
+    use super::*;
+
+    fn ack<'a>(number: u64, next: u64, telemetry: &'a [Telemetry]) -> Ack<'a> {
+        let (now, acked, rtt) = (Instant::ZERO, Bytes(1_000), T);
+        Ack { now, number, acked, next, rtt, marked: false, telemetry }
+    }
+
+    fn hop(us: u64, sent: u64, backlog: u64) -> Telemetry {
+        let at = Instant::ZERO + Duration::from_micros(us);
+        Telemetry { at, sent, backlog: Bytes(backlog), rate: CAPACITY }
+    }
+
+    #[test]
+    fn windows_follow_a_trace_worked_by_hand() {
+        let config = Config {
+            additive_increase: Bytes(80),
+            max_stage: 1,
+            base_rtt: Duration::from_micros(8),
+            ..Config::sigcomm19(CAPACITY, T)
+        };
+        let mut flow = Hpcc::new(&config, CAPACITY);
+        // 100 Gb/s for 8 µs.
+        assert_eq!(flow.pace(), Pace { rate: CAPACITY, window: Some(Bytes(100_000)) });
+        flow.on_ack(&config, &ack(1_000, 100_000, &[hop(0, 0, 60_000), hop(0, 0, 0)]));
+        assert_eq!((flow.window, flow.update_at), (100_000.0, 100_000));
+        // 4 µs later the first hop has sent 50,000 bytes (txRate 1) and the smaller backlog is 50,000 (0.5): u = 1.5; the second: 0.5.
+        // U = (1 − 4/8)·1 + 4/8·1.5 = 1.25. W = 100,000/(1.25/0.95) + 80 = 76,080. The reference waits for the end of the RTT.
+        flow.on_ack(&config, &ack(50_000, 150_000, &[hop(4, 50_000, 50_000), hop(4, 25_000, 0)]));
+        assert_eq!((flow.utilisation, flow.reference), (1.25, 100_000.0));
+        assert!((flow.window - 76_080.0).abs() < 1e-9, "{}", flow.window);
+        // 16 µs count as 8: U = u = 0.5·2/2. Below η at stage 0 < 1: W = W_c + 80, capped at W_init; the reference is updated.
+        flow.on_ack(&config, &ack(100_001, 170_000, &[hop(20, 150_000, 0), hop(20, 125_000, 0)]));
+        assert_eq!((flow.utilisation, flow.window, flow.reference), (0.5, 100_000.0, 100_000.0));
+        assert_eq!((flow.stage, flow.update_at), (1, 170_000));
+        // At stage 1, W follows U: U = 0.5·0.5 + 0.5·3 = 1.75.
+        flow.on_ack(&config, &ack(170_001, 180_000, &[hop(24, 200_000, 200_000), hop(24, 275_000, 0)]));
+        assert_eq!((flow.utilisation, flow.stage), (1.75, 0));
+        assert!((flow.reference - (100_000.0 / (1.75 / 0.95) + 80.0)).abs() < 1e-9, "{}", flow.reference);
+        assert_eq!(flow.digest(), Digest { cnps: 0, cuts: 2, increases: 1, telemetry: 4 });
+        // Another path, and a packet that left earlier, start anew.
+        let before = flow.window;
+        flow.on_ack(&config, &ack(190_000, 200_000, &[hop(28, 0, 900_000)]));
+        flow.on_ack(&config, &ack(200_001, 300_000, &[hop(27, 0, 900_000)]));
+        assert_eq!((flow.window, flow.utilisation), (before, 1.75));
+        // The smallest window is that of 100 Mb/s.
+        for packet in 1..20 {
+            let hops = [hop(27 + 8 * packet, 100_000 * packet, 10_000_000)];
+            flow.on_ack(&config, &ack(300_000 + packet, 300_000 + packet, &hops));
+        }
+        assert_eq!(flow.pace(), Pace { rate: Rate(100_000_000), window: Some(Bytes(100)) });
+    }
+
+    #[test]
+    fn the_fixed_point_is_that_of_the_closed_form() {
+        // W = W·η/U + W_AI with N·W = U·BDP gives U* = η + N·W_AI/BDP, with a BDP of 162,500 bytes. The link passes min(1, U*), and the
+        // queue is (U* − 1)·BDP if that is positive.
+        let config = Config { additive_increase: Bytes(80), ..Config::sigcomm19(CAPACITY, T) };
+        for (flows, expected) in [(1, 0.9505), (50, 0.9746), (100, 0.9992), (200, 1.0485), (320, 1.1075)] {
+            let end = run(&config, Hpcc::new(&config, CAPACITY), flows, 1_000, f64::MAX);
+            let utilisation = end.flow.utilisation;
+            assert!((utilisation / expected - 1.0).abs() < 1e-3, "{flows}: {utilisation}");
+            assert!((end.used / f64::min(1.0, expected) - 1.0).abs() < 1e-3, "{flows}: {}", end.used);
+            let queue = f64::max(0.0, 0.95 + flows as f64 * 80.0 / BDP - 1.0) * BDP;
+            assert!((end.queue - queue).abs() <= 0.02 * queue, "{flows}: {}, expected {queue}", end.queue);
+        }
+    }
+}

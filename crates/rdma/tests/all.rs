@@ -1,0 +1,11 @@
+//! Tests of queue pairs over a network in memory, in one program: each further program takes seconds to compile and link.
+
+mod pair;
+
+mod go_back_n;
+mod goodput;
+mod irn;
+mod notification;
+mod random;
+mod responder;
+mod transfers;

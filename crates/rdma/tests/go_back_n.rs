@@ -1,0 +1,167 @@
+//! Recovery with go-back-N: traces worked by hand.
+
+use shallows_core::Duration;
+use shallows_core::rdma::RdmaReplyKind::{Ack, Nak};
+use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
+use shallows_rdma::{Config, Ended, Recovery, Stats};
+
+use crate::pair::{Fate, Pair, Sent, config, ns};
+
+fn lost(lost: bool) -> Fate {
+    Fate { lost, ..Fate::default() }
+}
+
+#[test]
+fn a_nak_sends_everything_again_from_the_missing_packet() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[1]);
+    pair.post(ns(0), 5_000);
+    pair.run();
+    // Packets leave at 0, 1,116, 2,216, 3,316 and 4,416 ns. Packet 1 is lost. Packet 2 arrives at 7,216 ns; its NAK arrives at 12,216 ns and
+    // packets 1 to 4 leave again. The NAK is the only reply to packets 2, 3 and 4.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 4, 1, 2, 3, 4]);
+    assert_eq!(pair.times_of(1), [1_116, 12_216]);
+    assert_eq!(pair.times_of(4), [4_416, 15_516]);
+    assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 2), (Ack, 3), (Ack, 4), (Ack, 5)]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 0, retransmits: 4, naks: 1 });
+    // The last packet arrives at 20,516 ns.
+    assert_eq!(pair.now, ns(25_516));
+}
+
+#[test]
+fn a_second_loss_has_a_nak_of_its_own() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[1, 2]);
+    pair.post(ns(0), 4_000);
+    pair.run();
+    // Packets 1 and 2 are lost: NAK for 1 by packet 3. Packet 2 was lost once only, so that the second round succeeds.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 1, 2, 3]);
+    // If packet 1 and then packet 2 of the second round are lost, each loss costs a NAK.
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[1, 2, 2]);
+    pair.post(ns(0), 4_000);
+    pair.run();
+    assert_eq!(pair.order(), [0, 1, 2, 3, 1, 2, 3, 2, 3]);
+    assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 2), (Nak, 2), (Ack, 3), (Ack, 4)]);
+}
+
+#[test]
+fn the_loss_of_the_last_packet_costs_a_timeout() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[1]);
+    pair.post(ns(0), 2_000);
+    pair.run();
+    // The acknowledgement of packet 0 restarts the timer at 10,000 ns; it expires 50 µs later.
+    assert_eq!(pair.times_of(1), [1_116, 60_000]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 1, naks: 0 });
+    assert_eq!(pair.now, ns(70_000));
+}
+
+#[test]
+fn a_timeout_sends_everything_again_from_the_first_unacknowledged_packet() {
+    // All acknowledgements before 40 µs are lost, and with them the NAK of the gap.
+    let mut replies = 0;
+    let mut pair = Pair::new(config(Recovery::GoBackN), |sent| match sent {
+        Sent::Data { psn, before } => lost((psn, before) == (1, 0)),
+        Sent::Reply(..) => {
+            replies += 1;
+            lost(replies <= 2)
+        }
+    });
+    pair.post(ns(0), 3_000);
+    pair.run();
+    // The timer starts with packet 0 at 0 ns and expires at 50,000 ns. Packet 0 is a duplicate, which is acknowledged again.
+    assert_eq!(pair.order(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(pair.times_of(0), [0, 50_000]);
+    assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 1), (Ack, 2), (Ack, 3)]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 3, naks: 0 });
+}
+
+#[test]
+fn an_acknowledgement_after_a_timeout_skips_packets_that_have_arrived() {
+    // Of the first round, only the acknowledgement of the last packet arrives, and late. The responder sends it at 8,316 ns.
+    let late = Fate { extra: Duration::from_nanos(37_184), ..Fate::default() };
+    let mut round = 0;
+    let mut pair = Pair::new(config(Recovery::GoBackN), |sent| match sent {
+        Sent::Data { psn: 0, before } => {
+            round = before;
+            Fate::default()
+        }
+        Sent::Reply(Ack, 4) if round == 0 => late,
+        Sent::Reply(..) => lost(round == 0),
+        Sent::Data { .. } => Fate::default(),
+    });
+    pair.post(ns(0), 4_000);
+    pair.run_until(ns(50_600));
+    // Packet 0 leaves again at 50,000 ns. The acknowledgement arrives at 8,316 + 5,000 + 37,184 = 50,500 ns, before packet 1 may leave.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 0]);
+    assert_eq!((pair.requester.acked(), pair.requester.deadline()), (4_000, None));
+    // The acknowledgement of the duplicate changes nothing.
+    pair.run();
+    assert_eq!(pair.kinds().last(), Some(&(Ack, 4)));
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 1, naks: 0 });
+}
+
+#[test]
+fn a_queue_pair_ends_after_its_retries() {
+    let config = Config { retry_count: Some(2), ..config(Recovery::GoBackN) };
+    let mut pair = Pair::losing(config, &[0, 0, 0]);
+    pair.post(ns(0), 1_000);
+    pair.run();
+    // The packet leaves at 0, 50 and 100 µs; the third timeout in a row, at 150 µs, ends the queue pair.
+    assert_eq!(pair.times_of(0), [0, 50_000, 100_000]);
+    assert_eq!((pair.requester.ended(), pair.now), (Some(Ended::RetriesExhausted), ns(150_000)));
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 3, retransmits: 2, naks: 0 });
+    // It then sends nothing, whatever happens.
+    pair.post(ns(200_000), 1_000);
+    let reply = RdmaReply { kind: Ack, psn: 1, received: 1_000, ..RdmaReply::default() };
+    pair.requester.on_reply(ns(200_000), &reply);
+    pair.run();
+    assert_eq!((pair.data.len(), pair.requester.acked()), (3, 0));
+    assert!(pair.requester.is_idle());
+}
+
+#[test]
+fn progress_allows_all_retries_again() {
+    let config = Config { retry_count: Some(1), ..config(Recovery::GoBackN) };
+    let mut pair = Pair::losing(config, &[0, 1]);
+    pair.post(ns(0), 1_000);
+    pair.post(ns(70_000), 1_000);
+    pair.run();
+    assert_eq!(pair.requester.stats().timeouts, 2);
+    assert_eq!(pair.requester.ended(), None);
+}
+
+#[test]
+fn copies_of_replies_cause_no_retransmission() {
+    let mut pair = Pair::new(config(Recovery::GoBackN), |sent| match sent {
+        Sent::Data { psn, before } => lost((psn, before) == (1, 0)),
+        // The second copy of a NAK arrives when packets 1 and 2 have left again, at 12,216 and 13,316 ns.
+        Sent::Reply(..) => Fate { copy: Some(Duration::from_nanos(1_500)), ..Fate::default() },
+    });
+    pair.post(ns(0), 4_000);
+    pair.run();
+    assert_eq!(pair.order(), [0, 1, 2, 3, 1, 2, 3]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 0, retransmits: 3, naks: 2 });
+}
+
+#[test]
+fn replies_for_packets_that_were_never_sent_are_ignored() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[]);
+    pair.post(ns(0), 3_000);
+    for kind in [Ack, Nak, RdmaReplyKind::SelectiveNack { arrived: 9 }] {
+        let reply = RdmaReply { kind, psn: 2, received: 2_000, ..RdmaReply::default() };
+        pair.requester.on_reply(ns(0), &reply);
+        assert_eq!(pair.requester.acked(), 0);
+    }
+    pair.run();
+    assert_eq!(pair.order(), [0, 1, 2]);
+}
+
+#[test]
+fn coalesced_acknowledgements_survive_a_loss() {
+    let config = Config { ack_every: 4, ..config(Recovery::GoBackN) };
+    let mut pair = Pair::losing(config, &[5]);
+    pair.post(ns(0), 8_000);
+    pair.run();
+    // Packet 6 causes a NAK for 5, which acknowledges 0 to 4. The count of packets starts again with packet 5, so that 7 requests an
+    // acknowledgement as the last one.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7]);
+    assert_eq!(pair.kinds(), [(Ack, 4), (Nak, 5), (Ack, 8)]);
+}

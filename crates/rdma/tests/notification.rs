@@ -1,0 +1,111 @@
+//! Congestion notification packets: their spacing, latency and causes.
+
+use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+use shallows_core::{Duration, Instant};
+use shallows_rdma::{Config, Notification, Recovery, Responder};
+
+use crate::pair::{Fate, Pair, Sent, config, ns};
+
+fn notifying(interval: u64, latency: u64, out_of_order: bool) -> Config {
+    let [interval, latency] = [interval, latency].map(Duration::from_nanos);
+    let notification = Notification { interval: Some(interval), latency, out_of_order };
+    Config { notification, ..config(Recovery::GoBackN) }
+}
+
+/// Returns a full packet of a long message, which was sent 1 µs before `at`.
+fn packet(at: Instant, psn: u64) -> RdmaData {
+    let sent_at = Instant(at.0 - 1_000_000);
+    RdmaData { psn, offset: psn * 1_000, sent_at, len: 1_000, ..RdmaData::default() }
+}
+
+/// Passes the packet `psn` to the responder and returns the CNP.
+fn cnp(responder: &mut Responder, config: &Config, at: u64, psn: u64, marked: bool) -> Option<RdmaReply> {
+    responder.on_data(config, ns(at), &packet(ns(at), psn), marked)[1]
+}
+
+#[test]
+fn a_marked_packet_causes_a_cnp_unless_the_interval_of_the_last_one_lasts() {
+    let config = notifying(50_000, 0, false);
+    let mut responder = Responder::new(&config);
+    let trace = [
+        (10_000, false, false),
+        (11_000, true, true),
+        (12_000, true, false),
+        (60_999, true, false),
+        // The interval has ended, but a mark during it causes no CNP.
+        (61_000, false, false),
+        (61_500, true, true),
+        (111_499, true, false),
+        (111_500, true, true),
+    ];
+    for ((at, marked, expected), psn) in trace.into_iter().zip(0..) {
+        let found = cnp(&mut responder, &config, at, psn, marked);
+        let reply = RdmaReply {
+            kind: RdmaReplyKind::Cnp,
+            psn: psn + 1,
+            received: (psn + 1) * 1_000,
+            echo: ns(at - 1_000),
+            marked: true,
+        };
+        assert_eq!(found, expected.then_some(reply), "at {at} ns");
+    }
+    assert_eq!(responder.deadline(), None);
+}
+
+#[test]
+fn the_latency_delays_cnps_and_keeps_their_spacing() {
+    // Packets arrive each microsecond, all marked. CNPs are caused at 4,000, 8,000 and 12,000 ns and leave 10 µs later.
+    let config = notifying(4_000, 10_000, false);
+    let mut responder = Responder::new(&config);
+    for step in 4..14 {
+        assert_eq!(cnp(&mut responder, &config, step * 1_000, step - 4, true), None);
+    }
+    for due in [14_000, 18_000, 22_000] {
+        assert_eq!(responder.deadline(), Some(ns(due)));
+        assert_eq!(responder.on_timer(&config, ns(due - 1)), None);
+        let cnp = responder.on_timer(&config, ns(due)).unwrap();
+        assert_eq!((cnp.kind, cnp.psn, cnp.echo), (RdmaReplyKind::Cnp, 10, ns(due - 11_000)));
+    }
+    assert_eq!((responder.deadline(), responder.on_timer(&config, ns(90_000))), (None, None));
+}
+
+#[test]
+fn without_an_interval_there_are_no_cnps() {
+    let config = config(Recovery::GoBackN);
+    let mut responder = Responder::new(&config);
+    assert_eq!(cnp(&mut responder, &config, 2_000, 0, true), None);
+}
+
+#[test]
+fn packets_that_arrive_out_of_order_cause_cnps_only_if_configured() {
+    for out_of_order in [false, true] {
+        let config = notifying(50_000, 0, out_of_order);
+        let mut responder = Responder::new(&config);
+        assert_eq!(cnp(&mut responder, &config, 1_000, 0, false), None);
+        let found = cnp(&mut responder, &config, 2_000, 2, false);
+        assert_eq!(
+            found.map(|cnp| (cnp.kind, cnp.psn, cnp.marked)),
+            out_of_order.then_some((RdmaReplyKind::Cnp, 1, false))
+        );
+        // A duplicate is not out of order in this sense: no packet before it is missing.
+        assert_eq!(cnp(&mut responder, &config, 90_000, 0, false), None);
+    }
+}
+
+#[test]
+fn cnps_cross_the_network() {
+    let mut pair = Pair::new(notifying(2_000, 500, false), |sent| match sent {
+        Sent::Data { .. } => Fate { marked: true, ..Fate::default() },
+        Sent::Reply(..) => Fate::default(),
+    });
+    pair.post(ns(0), 4_000);
+    pair.run();
+    // Packets arrive at 5,000, 6,116, 7,216 and 8,316 ns. The first and the third one cause CNPs.
+    let cnps: Vec<_> = pair
+        .replies
+        .iter()
+        .filter(|(_, reply)| reply.kind == RdmaReplyKind::Cnp)
+        .map(|(at, _)| *at)
+        .collect();
+    assert_eq!(cnps, [ns(5_500), ns(7_716)]);
+}

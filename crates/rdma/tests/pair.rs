@@ -1,0 +1,253 @@
+//! A queue pair over a network that delays, loses, duplicates and marks packets. Laws are checked at every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_rdma::congestion;
+use shallows_rdma::{Config, Irn, Notification, RETH, Recovery, Requester, Responder};
+
+/// Rate of the NIC's link: one byte takes one nanosecond.
+pub(crate) const RATE: Rate = Rate::from_gbps(8);
+/// One-way delay of the network.
+pub(crate) const DELAY: Duration = Duration::from_micros(5);
+/// Size of a packet on the wire in addition to its data.
+pub(crate) const OVERHEAD: Bytes = Bytes(100);
+/// Number of events after which a run is considered endless.
+const MOST_EVENTS: u32 = 3_000_000;
+
+/// Returns a configuration with full packets of 1,000 bytes, an acknowledgement per packet, a timeout of 50 µs and neither CNPs nor congestion control.
+pub(crate) fn config(recovery: Recovery) -> Config {
+    Config {
+        mtu: Bytes(1_000),
+        recovery,
+        ack_every: 1,
+        timeout: Duration::from_micros(50),
+        retry_count: None,
+        notification: Notification { interval: None, latency: Duration::ZERO, out_of_order: false },
+        congestion: congestion::Config::None,
+    }
+}
+
+/// Returns IRN with this window, and timeouts of 100 µs for at most 3 packets in flight and 320 µs for more.
+pub(crate) fn irn(window: u32) -> Recovery {
+    let [low_timeout, high_timeout] = [100, 320].map(Duration::from_micros);
+    Recovery::Irn(Irn { window, low_timeout, high_timeout, few: 3 })
+}
+
+/// Returns a time in nanoseconds.
+pub(crate) fn ns(time: u64) -> Instant {
+    Instant::ZERO + Duration::from_nanos(time)
+}
+
+/// Fate of a packet in the network.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fate {
+    pub(crate) lost: bool,
+    pub(crate) marked: bool,
+    /// Delay in addition to [`DELAY`].
+    pub(crate) extra: Duration,
+    /// Delay of a second copy in addition to [`DELAY`]; `None` without a second copy.
+    pub(crate) copy: Option<Duration>,
+}
+
+/// Packet for which a network chooses a fate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// Data with its PSN, and the number of times that it was sent before.
+    Data { psn: u64, before: u32 },
+    /// Reply.
+    Reply(RdmaReplyKind, u64),
+}
+
+enum Packet {
+    Data(RdmaData, bool),
+    Reply(RdmaReply),
+}
+
+/// A queue pair and the packets in the network.
+pub(crate) struct Pair<'a> {
+    pub(crate) config: Arc<Config>,
+    pub(crate) requester: Requester,
+    pub(crate) responder: Responder,
+    pub(crate) now: Instant,
+    /// Packets that the requester has sent.
+    pub(crate) data: Vec<RdmaData>,
+    /// Replies that the responder has sent, and the times at which it sent them.
+    pub(crate) replies: Vec<(Instant, RdmaReply)>,
+    network: Box<dyn FnMut(Sent) -> Fate + 'a>,
+    /// Packets in the network by their time of arrival; equal times keep the order of sending.
+    flying: BTreeMap<(Instant, u64), Packet>,
+    count: u64,
+    times_sent: BTreeMap<u64, u32>,
+    /// First PSN that has not arrived.
+    missing: u64,
+    /// Later PSNs that have arrived.
+    arrived: BTreeSet<u64>,
+}
+
+impl<'a> Pair<'a> {
+    /// Creates a queue pair over a network that chooses the fate of each packet.
+    pub(crate) fn new(config: Config, network: impl FnMut(Sent) -> Fate + 'a) -> Self {
+        let config = Arc::new(config);
+        Self {
+            requester: Requester::new(config.clone(), RATE, OVERHEAD),
+            responder: Responder::new(&config),
+            config,
+            now: Instant::ZERO,
+            data: Vec::new(),
+            replies: Vec::new(),
+            network: Box::new(network),
+            flying: BTreeMap::new(),
+            count: 0,
+            times_sent: BTreeMap::new(),
+            missing: 0,
+            arrived: BTreeSet::new(),
+        }
+    }
+
+    /// Creates a queue pair over a network that loses packets with these PSNs. A PSN that occurs twice is lost twice.
+    pub(crate) fn losing(config: Config, psns: &[u64]) -> Self {
+        let psns = psns.to_vec();
+        let lost = move |psn, before: u32| psns.iter().filter(|lost| **lost == psn).count() > before as usize;
+        Self::new(config, move |sent| match sent {
+            Sent::Data { psn, before } => Fate { lost: lost(psn, before), ..Fate::default() },
+            Sent::Reply(..) => Fate::default(),
+        })
+    }
+
+    /// Posts a message at a time at which no earlier event is left.
+    pub(crate) fn post(&mut self, at: Instant, bytes: u64) {
+        self.run_until(at);
+        self.requester.post(at, bytes);
+        self.pump();
+    }
+
+    /// Runs all events, and checks that the queue pair then has delivered all data or ended.
+    pub(crate) fn run(&mut self) {
+        self.run_until(Instant::MAX);
+        assert!(self.requester.is_idle(), "the queue pair stalls: {:?}", self.requester);
+        if self.requester.ended().is_none() {
+            assert_eq!(self.requester.acked(), self.requester.posted());
+            assert_eq!(self.responder.received(), self.requester.posted());
+        }
+    }
+
+    /// Runs all events up to `end`.
+    pub(crate) fn run_until(&mut self, end: Instant) {
+        for _ in 0..MOST_EVENTS {
+            let Some(at) = self.next_event().filter(|at| *at <= end) else {
+                self.now = self.now.max(if end == Instant::MAX { self.now } else { end });
+                return;
+            };
+            self.now = at;
+            self.step();
+            self.pump();
+            self.check();
+        }
+        panic!("the queue pair is still busy after {MOST_EVENTS} events: {:?}", self.requester);
+    }
+
+    /// Returns the times at which packets with this PSN were sent, in nanoseconds.
+    pub(crate) fn times_of(&self, psn: u64) -> Vec<u64> {
+        self.data.iter().filter(|data| data.psn == psn).map(|data| data.sent_at.0 / 1_000).collect()
+    }
+
+    /// Returns the PSNs of all packets in the order in which they were sent.
+    pub(crate) fn order(&self) -> Vec<u64> {
+        self.data.iter().map(|data| data.psn).collect()
+    }
+
+    /// Returns the kinds and PSNs of all replies.
+    pub(crate) fn kinds(&self) -> Vec<(RdmaReplyKind, u64)> {
+        self.replies.iter().map(|(_, reply)| (reply.kind, reply.psn)).collect()
+    }
+
+    fn next_event(&self) -> Option<Instant> {
+        let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
+        [arrival, self.requester.deadline(), self.responder.deadline()].into_iter().flatten().min()
+    }
+
+    fn step(&mut self) {
+        while let Some(entry) = self.flying.first_entry()
+            && entry.key().0 <= self.now
+        {
+            match entry.remove() {
+                Packet::Data(data, marked) => self.receive(&data, marked),
+                Packet::Reply(reply) => self.requester.on_reply(self.now, &reply),
+            }
+        }
+        if self.requester.deadline().is_some_and(|at| at <= self.now) {
+            self.requester.on_timer(self.now);
+        }
+        while let Some(cnp) = self.responder.on_timer(&self.config, self.now) {
+            self.answer(cnp);
+        }
+    }
+
+    fn receive(&mut self, data: &RdmaData, marked: bool) {
+        // With go-back-N, the responder takes only the packet in order; with the other methods, it also holds later ones.
+        if data.psn == self.missing || (data.psn > self.missing && self.config.recovery != Recovery::GoBackN)
+        {
+            self.arrived.insert(data.psn);
+        }
+        while self.arrived.remove(&self.missing) {
+            self.missing += 1;
+        }
+        let replies = self.responder.on_data(&self.config, self.now, data, marked);
+        replies.into_iter().flatten().for_each(|reply| self.answer(reply));
+    }
+
+    fn answer(&mut self, reply: RdmaReply) {
+        assert_eq!(reply.psn, self.missing);
+        assert_eq!(reply.received, self.responder.received());
+        self.replies.push((self.now, reply));
+        let fate = (self.network)(Sent::Reply(reply.kind, reply.psn));
+        self.fly(fate, |_| Packet::Reply(reply));
+    }
+
+    fn pump(&mut self) {
+        while let Some(data) = self.requester.poll_transmit(self.now) {
+            self.check_spacing(&data);
+            self.data.push(data);
+            let before = self.times_sent.entry(data.psn).or_default();
+            let fate = (self.network)(Sent::Data { psn: data.psn, before: *before });
+            *before += 1;
+            self.fly(fate, |marked| Packet::Data(data, marked));
+        }
+        let deadline = self.requester.deadline();
+        assert!(deadline.is_none_or(|at| at > self.now), "the deadline {deadline:?} is over at {}", self.now);
+    }
+
+    fn fly(&mut self, fate: Fate, packet: impl Fn(bool) -> Packet) {
+        if fate.lost {
+            return;
+        }
+        for extra in [Some(fate.extra), fate.copy].into_iter().flatten() {
+            self.count += 1;
+            let at = self.now + DELAY + extra;
+            self.flying.insert((at, self.count), packet(fate.marked));
+        }
+    }
+
+    /// Checks that a packet follows the previous one by at least its time on the wire at line rate.
+    fn check_spacing(&self, data: &RdmaData) {
+        assert_eq!(data.sent_at, self.now);
+        let Some(last) = self.data.last() else { return };
+        let size = Bytes(u64::from(last.len)) + OVERHEAD + if last.first { RETH } else { Bytes(0) };
+        assert!(data.sent_at >= last.sent_at + RATE.transmission_time(size), "{data:?} follows too early");
+    }
+
+    fn check(&self) {
+        assert!(self.requester.acked() <= self.responder.received());
+        assert!(self.responder.received() <= self.requester.posted());
+        assert_eq!(
+            self.requester.is_idle() && self.requester.ended().is_none(),
+            self.requester.acked() == self.requester.posted()
+        );
+        if self.requester.is_idle() {
+            assert_eq!(self.requester.deadline(), None);
+        }
+    }
+}

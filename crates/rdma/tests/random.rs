@@ -1,0 +1,127 @@
+//! Queue pairs over networks that lose, delay, duplicate and mark packets at random.
+
+use proptest::prelude::*;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration};
+use shallows_rdma::{Config, Irn, Notification, Recovery, Stats};
+
+use crate::pair::{Fate, Pair, Sent, config, ns};
+
+/// Impairments of a network: probabilities per packet, in both directions.
+#[derive(Clone, Copy, Debug)]
+struct Impairments {
+    loss: f64,
+    duplication: f64,
+    marking: f64,
+    /// Largest additional delay, by which packets overtake each other.
+    jitter: Duration,
+}
+
+prop_compose! {
+    fn impairments()(loss in 0.0..0.4, lossless: bool, duplication in 0.0..0.3, marking in 0.0..1.0, jitter in 0u64..30) -> Impairments {
+        let loss = if lossless { 0.0 } else { loss };
+        Impairments { loss, duplication, marking, jitter: Duration::from_micros(jitter) }
+    }
+}
+
+fn recovery() -> impl Strategy<Value = Recovery> {
+    let irn = (1u32..40, 10u64..200, 0u64..200, 0u32..10).prop_map(|(window, low, more, few)| {
+        let [low_timeout, high_timeout] = [low, low + more].map(Duration::from_micros);
+        Recovery::Irn(Irn { window, low_timeout, high_timeout, few })
+    });
+    prop_oneof![Just(Recovery::GoBackN), Just(Recovery::SelectiveRepeat), irn]
+}
+
+prop_compose! {
+    fn any_config()(
+        recovery in recovery(),
+        mtu in 1u64..5_000,
+        ack_every in 1u32..40,
+        timeout in 5u64..200,
+        retry_count in prop::option::of(0u32..20),
+        (interval, latency, out_of_order) in (prop::option::of(0u64..50), 0u64..60, any::<bool>()),
+    ) -> Config {
+        let interval = interval.map(Duration::from_micros);
+        let notification = Notification { interval, latency: Duration::from_micros(latency), out_of_order };
+        let timeout = Duration::from_micros(timeout);
+        Config { mtu: Bytes(mtu.min(4_096)), ack_every, timeout, retry_count, notification, ..config(recovery) }
+    }
+}
+
+/// Times in nanoseconds after the previous post, and sizes of messages in packets and bytes of the last packet.
+fn posts() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
+    prop::collection::vec((0u64..100_000, 0u64..60, 1u64..4_096), 1..6)
+}
+
+/// Runs a queue pair until all data has arrived or the queue pair has ended.
+fn run<'a>(config: &Config, impairments: Impairments, posts: &[(u64, u64, u64)], seed: u64) -> Pair<'a> {
+    let mut stream = Stream::new(seed, "network", 0);
+    let mut pair = Pair::new(config.clone(), move |_: Sent| {
+        let mut delay = || Duration(stream.below(impairments.jitter.0 + 1));
+        let (extra, copy) = (delay(), delay());
+        Fate {
+            lost: stream.uniform() < impairments.loss,
+            marked: stream.uniform() < impairments.marking,
+            extra,
+            copy: (stream.uniform() < impairments.duplication).then_some(copy),
+        }
+    });
+    let mut at = 0;
+    for (after, packets, rest) in posts {
+        at += after;
+        pair.post(ns(at), packets * config.mtu.0 + rest.min(&config.mtu.0));
+    }
+    pair.run();
+    pair
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_run_delivers_all_data_or_ends_with_a_reason(
+        config in any_config(),
+        impairments in impairments(),
+        posts in posts(),
+        seed: u64,
+    ) {
+        let pair = run(&config, impairments, &posts, seed);
+        let ended = pair.requester.ended();
+        prop_assert!(ended.is_none() || config.retry_count.is_some());
+        let again = run(&config, impairments, &posts, seed);
+        prop_assert_eq!(&pair.data, &again.data, "the same seed gives the same packets");
+        prop_assert_eq!(pair.replies, again.replies);
+    }
+
+    #[test]
+    fn a_network_without_loss_and_reordering_causes_no_retransmission(
+        config in any_config(),
+        marking in 0.0..1.0,
+        posts in posts(),
+        seed: u64,
+    ) {
+        // A round trip takes 10 µs, and coalescing adds at most the time of 40 full packets at 8 Gb/s, 172 µs.
+        let recovery = match config.recovery {
+            Recovery::Irn(irn) => {
+                let timeout = Duration::from_micros(200);
+                Recovery::Irn(Irn { low_timeout: timeout, high_timeout: timeout, ..irn })
+            }
+            other => other,
+        };
+        let config = Config { recovery, timeout: Duration::from_micros(200), ..config };
+        let impairments = Impairments { loss: 0.0, duplication: 0.0, marking, jitter: Duration::ZERO };
+        let pair = run(&config, impairments, &posts, seed);
+        prop_assert_eq!(pair.requester.stats(), Stats::default());
+    }
+}
+
+#[test]
+fn a_queue_pair_in_a_dead_network_ends() {
+    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat, crate::pair::irn(5)] {
+        let config = Config { retry_count: Some(7), ..config(recovery) };
+        let impairments = Impairments { loss: 1.0, duplication: 0.0, marking: 0.0, jitter: Duration::ZERO };
+        let pair = run(&config, impairments, &[(0, 20, 1)], 1);
+        assert!(pair.requester.ended().is_some());
+        assert_eq!(pair.requester.stats().timeouts, 8);
+    }
+}
