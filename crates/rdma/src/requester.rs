@@ -6,7 +6,7 @@ use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::config::{Config, RETH, Recovery};
-use crate::congestion::{Ack, Algorithm, Digest, Loss, Pace};
+use crate::congestion::{Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
 use crate::pacer::Pacer;
 use crate::recovery::Scoreboard;
@@ -118,23 +118,24 @@ impl Requester {
         self.una == self.messages.packets() || self.ended.is_some()
     }
 
-    /// Processes a packet from the responder. Duplicates and late packets cause no retransmission.
-    pub fn on_reply(&mut self, now: Instant, reply: &RdmaReply) {
+    /// Processes a packet from the responder. Duplicates and late packets cause no retransmission. `telemetry` is the in-band telemetry of
+    /// the packet that triggered the reply.
+    pub fn on_reply(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         self.now = now;
         if self.ended.is_some() {
             return;
         }
         match reply.kind {
             RdmaReplyKind::Cnp => self.congestion.on_cnp(&self.config.congestion, now),
-            RdmaReplyKind::Ack => self.acknowledge(now, reply),
+            RdmaReplyKind::Ack => self.acknowledge(now, reply, telemetry),
             RdmaReplyKind::Nak => {
                 self.stats.naks += 1;
-                self.acknowledge(now, reply);
+                self.acknowledge(now, reply, telemetry);
                 self.on_nak(now, reply.psn);
             }
             RdmaReplyKind::SelectiveNack { arrived } => {
                 self.stats.naks += 1;
-                self.acknowledge(now, reply);
+                self.acknowledge(now, reply, telemetry);
                 self.on_selective_nack(now, arrived);
             }
         }
@@ -194,7 +195,7 @@ impl Requester {
 
     /// Returns the bytes that are sent and not acknowledged.
     pub fn in_flight(&self) -> Bytes {
-        todo!()
+        Bytes(self.messages.offset(self.config.mtu, self.next) - self.acked)
     }
 
     /// Returns the counts of the congestion control's actions.
@@ -203,7 +204,7 @@ impl Requester {
     }
 
     /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
-    fn acknowledge(&mut self, now: Instant, reply: &RdmaReply) {
+    fn acknowledge(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         let psn = reply.psn;
         if psn > self.sent {
             return;
@@ -220,7 +221,7 @@ impl Requester {
             next: self.messages.offset(self.config.mtu, self.sent),
             rtt: now.saturating_since(reply.echo),
             marked: std::mem::take(&mut self.marked),
-            telemetry: &[],
+            telemetry,
         };
         self.congestion.on_ack(&self.config.congestion, &ack);
         self.una = psn;

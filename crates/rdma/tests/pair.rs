@@ -175,7 +175,7 @@ impl<'a> Pair<'a> {
         {
             match entry.remove() {
                 Packet::Data(data, marked) => self.receive(&data, marked),
-                Packet::Reply(reply) => self.requester.on_reply(self.now, &reply),
+                Packet::Reply(reply) => self.requester.on_reply(self.now, &reply, &[]),
             }
         }
         if self.requester.deadline().is_some_and(|at| at <= self.now) {

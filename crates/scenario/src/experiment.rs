@@ -174,6 +174,12 @@ impl Experiment {
         pairs.any(|pairs| pairs.config.congestion != shallows_rdma::congestion::Config::None)
     }
 
+    /// Returns whether switches add in-band telemetry to the packets of queue pairs.
+    pub fn uses_telemetry(&self) -> bool {
+        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
+        pairs.any(|pairs| pairs.config.congestion.uses_telemetry())
+    }
+
     /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
     /// that send flows.
     pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {

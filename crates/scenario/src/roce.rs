@@ -58,11 +58,13 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Option<QueueP
     let before = checker.problems.len();
     check(spec, roce, checker);
     let framing = spec.topology.common().framing;
+    let config = convert(roce);
+    let telemetry = if config.congestion.uses_telemetry() { rdma::INT } else { Bytes(0) };
     (checker.problems.len() == before).then(|| QueuePairs {
-        config: Arc::new(convert(roce)),
         ack_class: roce.ack_class,
         cnp_class: roce.cnp.class,
-        header_bytes: rdma::HEADERS + framing,
+        header_bytes: rdma::HEADERS + telemetry + framing,
+        config: Arc::new(config),
     })
 }
 

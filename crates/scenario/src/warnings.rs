@@ -120,8 +120,9 @@ impl Experiment {
         // All packets of queue pairs are ECN-capable.
         let unmarked = |agreement: &Agreement| agreement.queue_pairs.is_none() && !uses(agreement);
         let ecn = self.agreements().any(uses);
-        let deaf_acks =
-            |agreement: &Agreement| agreement.queue_pairs.is_none() && uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct;
+        let deaf_acks = |agreement: &Agreement| {
+            agreement.queue_pairs.is_none() && uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct
+        };
         let warning = match (ecn, anywhere) {
             (true, _) if !at_switches => {
                 "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate"
@@ -214,7 +215,8 @@ impl Experiment {
     /// Warns if a receiver may delay acknowledgements until the sender's retransmission timer has expired.
     fn late_acknowledgements(&self) -> Option<String> {
         let times = |agreement: &Agreement| (agreement.receiver.delayed_ack, agreement.sender.rto.minimum);
-        let late = self.tcp_agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
+        let late =
+            self.tcp_agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
         late.filter(|_| !self.generators.is_empty()).map(|(ack, rto)| {
             format!(
                 "acknowledgements can be delayed for {}, but the retransmission timer can expire after {rto}: a \

@@ -8,6 +8,7 @@ use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
 use shallows_core::rdma::{RdmaData, RdmaReply};
 use shallows_core::{Instant, prefetch};
 use shallows_rdma::RETH;
+use shallows_rdma::congestion::Telemetry;
 
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
@@ -23,6 +24,9 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 const RDMA_DATA: u32 = 3;
 const RDMA_REPLY: u32 = 4;
+/// The same two kinds, with in-band telemetry.
+const TOLD_DATA: u32 = 5;
+const TOLD_REPLY: u32 = 6;
 
 impl PacketRef {
     /// Reference for a packet without a body, such as a datagram.
@@ -47,7 +51,7 @@ impl PacketRef {
     /// Returns whether the packet belongs to a queue pair.
     #[inline]
     pub(crate) fn is_of_queue_pair(self) -> bool {
-        matches!(self.kind(), RDMA_DATA | RDMA_REPLY)
+        matches!(self.kind(), RDMA_DATA..=TOLD_REPLY)
     }
 }
 
@@ -104,6 +108,35 @@ pub(crate) struct ReplyPacket {
     pub(crate) reply: RdmaReply,
     /// Connection of the reply.
     pub(crate) name: Name,
+}
+
+/// Largest number of hops with telemetry, as in HPCC's packets (SIGCOMM '19, section 4.1).
+pub(crate) const MOST_HOPS: usize = 5;
+
+/// In-band telemetry of a packet: one entry per switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Hops {
+    hops: [Telemetry; MOST_HOPS],
+    count: usize,
+}
+
+impl Hops {
+    /// Returns the entries, in the order of the switches.
+    pub(crate) fn entries(&self) -> &[Telemetry] {
+        &self.hops[..self.count]
+    }
+
+    fn add(&mut self, hop: Telemetry) {
+        self.hops[self.count] = hop;
+        self.count += 1;
+    }
+}
+
+/// Packet with in-band telemetry.
+#[derive(Clone, Copy, Debug)]
+struct Told<P> {
+    packet: P,
+    hops: Hops,
 }
 
 /// Packet with data that waits in a NIC.
@@ -165,6 +198,8 @@ pub(crate) struct Packets {
     probes: Slots<Line<ProbePacket>>,
     rdma_data: Slots<Line<RdmaPacket>>,
     rdma_replies: Slots<Line<ReplyPacket>>,
+    told_data: Slots<Told<RdmaPacket>>,
+    told_replies: Slots<Told<ReplyPacket>>,
 }
 
 /// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
@@ -175,6 +210,8 @@ pub(crate) struct Bodies {
     probes: Vec<ProbePacket>,
     rdma_data: Vec<RdmaPacket>,
     rdma_replies: Vec<ReplyPacket>,
+    told_data: Vec<Told<RdmaPacket>>,
+    told_replies: Vec<Told<ReplyPacket>>,
 }
 
 /// Iterators that remove bodies from [`Bodies`] in the order of their packets.
@@ -184,18 +221,22 @@ pub(crate) struct Unloading<'bodies> {
     probes: Drain<'bodies, ProbePacket>,
     rdma_data: Drain<'bodies, RdmaPacket>,
     rdma_replies: Drain<'bodies, ReplyPacket>,
+    told_data: Drain<'bodies, Told<RdmaPacket>>,
+    told_replies: Drain<'bodies, Told<ReplyPacket>>,
 }
 
 impl Bodies {
     /// Returns iterators that remove all bodies.
     pub(crate) fn unload(&mut self) -> Unloading<'_> {
-        let Self { data, acks, probes, rdma_data, rdma_replies } = self;
+        let Self { data, acks, probes, rdma_data, rdma_replies, told_data, told_replies } = self;
         Unloading {
             data: data.drain(..),
             acks: acks.drain(..),
             probes: probes.drain(..),
             rdma_data: rdma_data.drain(..),
             rdma_replies: rdma_replies.drain(..),
+            told_data: told_data.drain(..),
+            told_replies: told_replies.drain(..),
         }
     }
 }
@@ -226,6 +267,23 @@ impl Packets {
 
     pub(crate) fn insert_rdma_reply(&mut self, packet: ReplyPacket) -> PacketRef {
         PacketRef::new(RDMA_REPLY, self.rdma_replies.insert(Line(packet)))
+    }
+
+    /// Stores a packet with data to which switches add telemetry.
+    pub(crate) fn insert_told_data(&mut self, packet: RdmaPacket) -> PacketRef {
+        PacketRef::new(TOLD_DATA, self.told_data.insert(Told { packet, hops: Hops::default() }))
+    }
+
+    /// Stores a reply that carries the telemetry of the packet that triggered it.
+    pub(crate) fn insert_told_reply(&mut self, packet: ReplyPacket, hops: Hops) -> PacketRef {
+        PacketRef::new(TOLD_REPLY, self.told_replies.insert(Told { packet, hops }))
+    }
+
+    /// Adds the telemetry of a switch to a packet with data; other packets take none.
+    pub(crate) fn add_telemetry(&mut self, packet: PacketRef, hop: Telemetry) {
+        if packet.kind() == TOLD_DATA {
+            self.told_data.get_mut(packet.slot()).hops.add(hop);
+        }
     }
 
     /// Stores a body of any kind.
@@ -274,19 +332,33 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> RdmaPacket {
+    /// Removes a packet with data of a queue pair; returns it with its telemetry, if it takes any.
+    pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> (RdmaPacket, Option<Hops>) {
+        if packet.kind() == TOLD_DATA {
+            let told = self.told_data.remove(packet.slot());
+            return (told.packet, Some(told.hops));
+        }
         debug_assert_eq!(packet.kind(), RDMA_DATA);
-        self.rdma_data.remove(packet.slot()).0
+        (self.rdma_data.remove(packet.slot()).0, None)
     }
 
-    pub(crate) fn remove_rdma_reply(&mut self, packet: PacketRef) -> ReplyPacket {
+    /// Removes a reply of a queue pair; returns it with the telemetry that it carries.
+    pub(crate) fn remove_rdma_reply(&mut self, packet: PacketRef) -> (ReplyPacket, Hops) {
+        if packet.kind() == TOLD_REPLY {
+            let told = self.told_replies.remove(packet.slot());
+            return (told.packet, told.hops);
+        }
         debug_assert_eq!(packet.kind(), RDMA_REPLY);
-        self.rdma_replies.remove(packet.slot()).0
+        (self.rdma_replies.remove(packet.slot()).0, Hops::default())
     }
 
     /// Returns the body of a packet with data of a queue pair; `None` for a packet of another kind.
     pub(crate) fn rdma_data(&self, packet: PacketRef) -> Option<&RdmaPacket> {
-        if packet.kind() == RDMA_DATA { self.rdma_data.get(packet.slot()).map(|line| &line.0) } else { None }
+        match packet.kind() {
+            RDMA_DATA => self.rdma_data.get(packet.slot()).map(|line| &line.0),
+            TOLD_DATA => self.told_data.get(packet.slot()).map(|told| &told.packet),
+            _ => None,
+        }
     }
 
     /// Removes the body of a packet; `None` for a packet without one.
@@ -296,8 +368,8 @@ impl Packets {
             DATA => Some(Packet::Data(self.remove_data(packet))),
             ACK => Some(Packet::Ack(self.remove_ack(packet))),
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
-            RDMA_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet))),
-            RDMA_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet))),
+            RDMA_DATA | TOLD_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet).0)),
+            RDMA_REPLY | TOLD_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet).0)),
             _ => None,
         }
     }
@@ -309,8 +381,10 @@ impl Packets {
             DATA => bodies.data.push(self.remove_data(packet)),
             ACK => bodies.acks.push(self.remove_ack(packet)),
             PROBE => bodies.probes.push(self.remove_probe(packet)),
-            RDMA_DATA => bodies.rdma_data.push(self.remove_rdma_data(packet)),
-            RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet)),
+            RDMA_DATA => bodies.rdma_data.push(self.remove_rdma_data(packet).0),
+            RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet).0),
+            TOLD_DATA => bodies.told_data.push(self.told_data.remove(packet.slot())),
+            TOLD_REPLY => bodies.told_replies.push(self.told_replies.remove(packet.slot())),
             _ => {}
         }
     }
@@ -325,6 +399,13 @@ impl Packets {
             PROBE => bodies.probes.next().map(|body| self.insert_probe(body)),
             RDMA_DATA => bodies.rdma_data.next().map(|body| self.insert_rdma_data(body)),
             RDMA_REPLY => bodies.rdma_replies.next().map(|body| self.insert_rdma_reply(body)),
+            TOLD_DATA => {
+                bodies.told_data.next().map(|body| PacketRef::new(TOLD_DATA, self.told_data.insert(body)))
+            }
+            TOLD_REPLY => bodies
+                .told_replies
+                .next()
+                .map(|body| PacketRef::new(TOLD_REPLY, self.told_replies.insert(body))),
             _ => Some(PacketRef::NONE),
         };
         stored.expect("each packet brings its body")
@@ -337,8 +418,9 @@ impl Packets {
             DATA => self.data.get(slot).map(|line| Body::Data(line.0.segment)),
             ACK => self.acks.get(slot).map(|line| Body::Ack(line.0.segment)),
             PROBE => self.probes.get(slot).map(|line| Body::Echo(line.0.message)),
-            RDMA_DATA => self.rdma_data.get(slot).map(|line| Body::RdmaData(line.0.data)),
+            RDMA_DATA | TOLD_DATA => self.rdma_data(packet).map(|body| Body::RdmaData(body.data)),
             RDMA_REPLY => self.rdma_replies.get(slot).map(|line| Body::RdmaReply(line.0.reply)),
+            TOLD_REPLY => self.told_replies.get(slot).map(|told| Body::RdmaReply(told.packet.reply)),
             _ => None,
         }
     }
@@ -373,7 +455,8 @@ impl Packets {
 
     /// Returns the number of stored bodies.
     pub(crate) fn len(&self) -> usize {
-        let rdma = self.rdma_data.len() + self.rdma_replies.len();
+        let told = self.told_data.len() + self.told_replies.len();
+        let rdma = self.rdma_data.len() + self.rdma_replies.len() + told;
         self.data.len() + self.acks.len() + self.probes.len() + rdma
     }
 }

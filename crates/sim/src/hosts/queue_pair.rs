@@ -10,7 +10,7 @@ use crate::hosts::connection::Place;
 use crate::hosts::endpoint::Sink;
 use crate::hosts::host::Found;
 use crate::hosts::names::{FlowNumber, Name};
-use crate::hosts::packet::{FlowFraming, Framing, PacketRef, RdmaPacket, ReplyPacket};
+use crate::hosts::packet::{FlowFraming, Framing, Hops, PacketRef, RdmaPacket, ReplyPacket};
 use crate::hosts::receiving::end_of_forgotten;
 use crate::hosts::sending::{Hearing, hear};
 use crate::hosts::timer::arm;
@@ -25,7 +25,11 @@ impl Hosts {
         while self.sender(place).account.queued == Bytes(0) {
             let Some((header, packet)) = self.poll_queue_pair(place, driver.now()) else { break };
             driver.tally().data_sent += 1;
-            let packet = driver.packets().insert_rdma_data(packet);
+            let packet = if self.told(place) {
+                driver.packets().insert_told_data(packet)
+            } else {
+                driver.packets().insert_rdma_data(packet)
+            };
             self.send(header, packet, driver);
         }
         let (side, _) = self.sender_mut(place);
@@ -37,6 +41,12 @@ impl Hosts {
         if traced {
             self.tell_change(place, driver);
         }
+    }
+
+    /// Returns whether switches add telemetry to the packets of a queue pair.
+    fn told(&mut self, place: Place) -> bool {
+        let (_, transport) = self.sender_mut(place);
+        transport.queue_pairs.as_ref().is_some_and(|config| config.congestion.uses_telemetry())
     }
 
     /// Returns the packet that a queue pair sends now, if any.
@@ -68,15 +78,22 @@ impl Hosts {
         driver: &mut impl Driver,
     ) {
         if header.kind() == PacketKind::Data {
-            let packet = driver.packets().remove_rdma_data(packet);
-            self.receive_rdma_data(&header, &packet, driver);
+            let (packet, hops) = driver.packets().remove_rdma_data(packet);
+            self.receive_rdma_data(&header, &packet, hops, driver);
         } else {
-            let packet = driver.packets().remove_rdma_reply(packet);
-            self.receive_rdma_reply(&header, &packet, driver);
+            let (packet, hops) = driver.packets().remove_rdma_reply(packet);
+            self.receive_rdma_reply(&header, &packet, &hops, driver);
         }
     }
 
-    fn receive_rdma_data(&mut self, header: &Header, packet: &RdmaPacket, driver: &mut impl Driver) {
+    /// Processes data of a queue pair. `hops` is its telemetry, if switches add any.
+    fn receive_rdma_data(
+        &mut self,
+        header: &Header,
+        packet: &RdmaPacket,
+        hops: Option<Hops>,
+        driver: &mut impl Driver,
+    ) {
         let now = driver.now();
         let slot = match self.host(header.destination).find(header, packet.name) {
             Found::Slot(slot) => slot,
@@ -107,7 +124,7 @@ impl Hosts {
             self.flow_received(place, flow, driver);
         }
         for reply in replies.into_iter().flatten() {
-            self.send_rdma_reply(place, reply, driver);
+            self.send_rdma_reply(place, reply, hops, driver);
         }
         self.rest_receiver(place, driver);
     }
@@ -136,28 +153,45 @@ impl Hosts {
         let address = Address::of_data(header);
         let replies = replies.map(|reply| Some(reply_packet(address, packet.name, transport, reply?)));
         for (header, packet) in replies.into_iter().flatten() {
-            self.put(header, packet, driver);
+            self.put(header, packet, None, driver);
         }
     }
 
-    fn send_rdma_reply(&mut self, place: Place, reply: RdmaReply, driver: &mut impl Driver) {
+    fn send_rdma_reply(
+        &mut self,
+        place: Place,
+        reply: RdmaReply,
+        hops: Option<Hops>,
+        driver: &mut impl Driver,
+    ) {
         let (side, transport) = self.receiver_mut(place);
         let (header, packet) = reply_packet(side.address, side.name, transport, reply);
-        self.put(header, packet, driver);
+        self.put(header, packet, hops, driver);
     }
 
-    fn put(&mut self, header: Header, packet: ReplyPacket, driver: &mut impl Driver) {
-        let packet = driver.packets().insert_rdma_reply(packet);
+    fn put(&mut self, header: Header, packet: ReplyPacket, hops: Option<Hops>, driver: &mut impl Driver) {
+        let packet = match hops {
+            Some(hops) if packet.reply.kind != RdmaReplyKind::Cnp => {
+                driver.packets().insert_told_reply(packet, hops)
+            }
+            _ => driver.packets().insert_rdma_reply(packet),
+        };
         self.send(header, packet, driver);
     }
 
-    fn receive_rdma_reply(&mut self, header: &Header, packet: &ReplyPacket, driver: &mut impl Driver) {
+    fn receive_rdma_reply(
+        &mut self,
+        header: &Header,
+        packet: &ReplyPacket,
+        hops: &Hops,
+        driver: &mut impl Driver,
+    ) {
         let now = driver.now();
         let place = Place { host: header.destination, slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
         let hearing = if side.generation == packet.name.generation {
             let before = side.endpoint.acked();
-            side.endpoint.requester().on_reply(now, &packet.reply);
+            side.endpoint.requester().on_reply(now, &packet.reply, hops.entries());
             hear(side, before, now)
         } else {
             Hearing::Stale
@@ -168,7 +202,7 @@ impl Hosts {
     /// Handles the timer of a responder.
     pub(super) fn on_responder_timer(&mut self, place: Place, driver: &mut impl Driver) {
         if let Some(reply) = self.overdue_reply(place, driver.now()) {
-            self.send_rdma_reply(place, reply, driver);
+            self.send_rdma_reply(place, reply, None, driver);
         }
     }
 

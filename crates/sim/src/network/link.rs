@@ -92,6 +92,8 @@ pub(crate) struct Watch {
     pub(crate) traced: bool,
     /// Whether a capture records every packet that the port sends.
     pub(crate) captured: bool,
+    /// Whether the port adds telemetry to the packets that it sends.
+    pub(crate) telemetry: bool,
     /// Whether the ingress accounting for lossless classes counts the packets that wait at this port.
     pub(crate) counted: bool,
 }
@@ -99,12 +101,12 @@ pub(crate) struct Watch {
 impl Watch {
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        self.traced | self.captured | self.counted
+        self.traced | self.captured | self.telemetry | self.counted
     }
 
-    /// Returns whether a trace or a capture records changes.
+    /// Returns whether the driver must see changes: for a trace, a capture or telemetry.
     pub(crate) fn is_observed(self) -> bool {
-        self.traced | self.captured
+        self.traced | self.captured | self.telemetry
     }
 }
 

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
+use shallows_rdma::congestion::Telemetry;
 use shallows_scenario::{Epoch, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure, Entry};
@@ -179,6 +180,15 @@ impl<T: Copy + Default> Change<'_, T> {
         if self.link.watch.traced {
             tracer.record(now, self.link.number, &mut self.link.port, self.memory);
         }
+    }
+
+    /// Returns the packet that starts to leave, and the telemetry that the port adds to it. Returns `None` if no packet leaves or the port
+    /// adds no telemetry.
+    pub fn telemetry(&self, now: Instant) -> Option<(T, Telemetry)> {
+        let (_, payload) = self.leaves.filter(|_| self.link.watch.telemetry)?;
+        let port = &self.link.port;
+        let sent = port.counters().sent_bytes.0;
+        Some((payload, Telemetry { at: now, sent, backlog: port.backlog(), rate: port.rate() }))
     }
 
     /// Returns the link's number, and the header and payload of the packet that starts to leave. Returns `None` if no packet leaves or the
@@ -450,6 +460,14 @@ impl<T: Copy + Default> Network<T> {
         }
         for link in &mut self.links {
             link.watch.captured = captures.is_some_and(|captures| captures.want(link.number));
+        }
+    }
+
+    /// Lets the ports of switches add telemetry to the packets that they send. `is_of_switch` returns whether the link with a number leaves a
+    /// switch.
+    pub fn add_telemetry(&mut self, is_of_switch: impl Fn(u32) -> bool) {
+        for link in &mut self.links {
+            link.watch.telemetry = is_of_switch(link.number);
         }
     }
 

@@ -49,8 +49,11 @@ impl Observers {
         &mut self,
         now: Instant,
         mut change: Change<'_, PacketRef>,
-        packets: &Packets,
+        packets: &mut Packets,
     ) {
+        if let Some((packet, telemetry)) = change.telemetry(now) {
+            packets.add_telemetry(packet, telemetry);
+        }
         change.trace(now, &mut self.ports);
         if let Some((link, header, packet)) = change.captured() {
             self.tap.record(now, link, &header, packets.body(packet).as_ref());

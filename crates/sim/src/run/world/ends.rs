@@ -70,7 +70,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(never)]
     fn observe(&mut self, now: Instant, change: Change<'_, PacketRef>) {
-        self.ends.observers.port_changed(now, change, &self.ends.packets);
+        self.ends.observers.port_changed(now, change, &mut self.ends.packets);
     }
 
     #[inline(always)]
