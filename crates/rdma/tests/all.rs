@@ -9,3 +9,4 @@ mod notification;
 mod random;
 mod responder;
 mod transfers;
+mod windows;

@@ -81,6 +81,8 @@ pub(crate) struct Pair<'a> {
     flying: BTreeMap<(Instant, u64), Packet>,
     count: u64,
     times_sent: BTreeMap<u64, u32>,
+    /// First PSN that no reply to the requester has acknowledged.
+    acked: u64,
     /// First PSN that has not arrived.
     missing: u64,
     /// Later PSNs that have arrived.
@@ -102,6 +104,7 @@ impl<'a> Pair<'a> {
             flying: BTreeMap::new(),
             count: 0,
             times_sent: BTreeMap::new(),
+            acked: 0,
             missing: 0,
             arrived: BTreeSet::new(),
         }
@@ -175,7 +178,10 @@ impl<'a> Pair<'a> {
         {
             match entry.remove() {
                 Packet::Data(data, marked) => self.receive(&data, marked),
-                Packet::Reply(reply) => self.requester.on_reply(self.now, &reply, &[]),
+                Packet::Reply(reply) => {
+                    self.acked = self.acked.max(reply.psn);
+                    self.requester.on_reply(self.now, &reply, &[]);
+                }
             }
         }
         if self.requester.deadline().is_some_and(|at| at <= self.now) {
@@ -210,6 +216,7 @@ impl<'a> Pair<'a> {
     fn pump(&mut self) {
         while let Some(data) = self.requester.poll_transmit(self.now) {
             self.check_spacing(&data);
+            self.check_window(&data);
             self.data.push(data);
             let before = self.times_sent.entry(data.psn).or_default();
             let fate = (self.network)(Sent::Data { psn: data.psn, before: *before });
@@ -237,6 +244,16 @@ impl<'a> Pair<'a> {
         let Some(last) = self.data.last() else { return };
         let size = Bytes(u64::from(last.len)) + OVERHEAD + if last.first { RETH } else { Bytes(0) };
         assert!(data.sent_at >= last.sent_at + RATE.transmission_time(size), "{data:?} follows too early");
+    }
+
+    /// Checks that IRN has at most a window of packets in flight. A congestion control may have closed its window after a request for an
+    /// acknowledgement; IRN's window has a constant size and needs no exception.
+    fn check_window(&self, data: &RdmaData) {
+        if let Recovery::Irn(irn) = self.config.recovery
+            && self.requester.ended().is_none()
+        {
+            assert!(data.psn < self.acked + u64::from(irn.window), "{data:?} is outside the window");
+        }
     }
 
     fn check(&self) {

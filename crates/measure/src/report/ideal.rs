@@ -33,8 +33,7 @@ pub(super) fn completion(
 ///
 /// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
 /// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
-/// The further headers of the first segment delay all segments by their transmission time at the first link; this is exact if no later link
-/// is slower.
+/// The first segment has further headers, so the path crosses the links up to *j* with it.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
     let Segments { data, overhead, once } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;
@@ -44,15 +43,14 @@ fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duratio
     if full == 0 {
         return propagation + times(last + once).sum();
     }
-    let first = path.first().map_or(Duration::ZERO, |link| link.rate.transmission_time(once));
     let (mut before, mut slowest, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-    for (place, time) in times(data + overhead).enumerate() {
-        before += time;
+    for (place, (first, time)) in times(data + overhead + once).zip(times(data + overhead)).enumerate() {
+        before += first;
         slowest = slowest.max(time);
         let after: Duration = times(last).skip(place).sum();
         longest = longest.max(before + slowest * (full - 1) + after);
     }
-    propagation + first + longest
+    propagation + longest
 }
 
 #[cfg(test)]
@@ -97,10 +95,13 @@ mod tests {
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),
             size in 1u64..40_000,
+            once in 0u64..40,
         ) {
             let links: Vec<Link> = gbps.iter().map(|&gbps| link(gbps, Duration::from_nanos(gbps))).collect();
             let path: Vec<&Link> = links.iter().collect();
-            let Segments { data, overhead, .. } = SEGMENTS;
+            let segments = Segments { once: Bytes(once), ..SEGMENTS };
+            let Segments { data, overhead, .. } = segments;
+            let mut first = segments.once;
             let mut free = vec![0; links.len()];
             let mut left = size;
             let mut arrived = 0;
@@ -109,11 +110,12 @@ mod tests {
                 left -= payload;
                 arrived = 0;
                 for (link, free) in links.iter().zip(&mut free) {
-                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead).0;
+                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead + first).0;
                     arrived = *free + link.delay.0;
                 }
+                first = Bytes(0);
             }
-            prop_assert_eq!(store_and_forward(&path, Bytes(size), SEGMENTS), Duration(arrived));
+            prop_assert_eq!(store_and_forward(&path, Bytes(size), segments), Duration(arrived));
         }
     }
 }

@@ -1,0 +1,132 @@
+//! Queue pairs whose congestion control limits the rate and the window.
+
+use shallows_core::rdma::RdmaReply;
+use shallows_core::rdma::RdmaReplyKind::{Ack, SelectiveNack};
+use shallows_core::{Duration, Rate};
+use shallows_rdma::congestion::{self, Window, dcqcn, dctcp};
+use shallows_rdma::{Config, Notification, Recovery, Requester, Stats};
+
+use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, ns};
+
+/// Returns DCTCP with this window, which halves the rate at the first mark.
+fn dctcp(window: Window) -> congestion::Config {
+    let [additive_increase, min_rate] = [Rate(0), Rate(1)];
+    congestion::Config::Dctcp(dctcp::Config { gain: 1.0, additive_increase, min_rate, window })
+}
+
+/// Returns a configuration with DCQCN as published, whose responder sends at most one CNP per `interval`. DCQCN's first CNPs halve the rate.
+fn dcqcn(window: Window, interval: Duration) -> Config {
+    let congestion = congestion::Config::Dcqcn(dcqcn::Config { window, ..dcqcn::Config::sigcomm15() });
+    let notification =
+        Notification { interval: Some(interval), latency: Duration::ZERO, out_of_order: false };
+    Config { notification, congestion, ..config(Recovery::GoBackN) }
+}
+
+/// Creates a queue pair over a network that marks packets with these PSNs.
+fn marking<'a>(config: Config, psns: std::ops::Range<u64>) -> Pair<'a> {
+    Pair::new(config, move |sent| match sent {
+        Sent::Data { psn, .. } => Fate { marked: psns.contains(&psn), ..Fate::default() },
+        Sent::Reply(..) => Fate::default(),
+    })
+}
+
+/// Returns the PSNs of the packets with AckReq.
+fn requests(pair: &Pair<'_>) -> Vec<u64> {
+    pair.data.iter().filter(|data| data.ack_request).map(|data| data.psn).collect()
+}
+
+#[test]
+fn a_window_of_bytes_is_open_while_fewer_bytes_are_outstanding() {
+    // At 8 Gb/s, 2.5 µs are 2,500 bytes: three packets leave, and the last one closes the window and requests an acknowledgement.
+    let window = Window::Fixed(Duration::from_nanos(2_500));
+    let mut pair =
+        Pair::losing(Config { ack_every: 16, congestion: dctcp(window), ..config(Recovery::GoBackN) }, &[]);
+    pair.post(ns(0), 8_000);
+    pair.run();
+    assert_eq!(requests(&pair), [2, 5, 7]);
+    assert_eq!([3, 4, 5].map(|psn| pair.times_of(psn)), [[12_216], [13_316], [14_416]]);
+    assert_eq!(pair.requester.stats(), Stats::default());
+}
+
+#[test]
+fn a_window_below_a_packet_lets_single_packets_pass() {
+    let window = Window::Fixed(Duration::from_nanos(1));
+    let mut pair =
+        Pair::losing(Config { ack_every: 16, congestion: dctcp(window), ..config(Recovery::GoBackN) }, &[]);
+    pair.post(ns(0), 3_000);
+    pair.run();
+    // Each packet leaves when the previous one is acknowledged, 10 µs after it has left.
+    assert_eq!([0, 1, 2].map(|psn| pair.times_of(psn)), [[0], [10_000], [20_000]]);
+}
+
+#[test]
+fn a_window_that_closes_between_two_requests_never_stalls() {
+    // The window is 24,000 bytes. Packets 0, 1 and 2 are marked, and each causes a CNP that halves rate and window. The CNPs arrive at 10,000,
+    // 11,116 and 12,216 ns, when packets 0 to 9 are outstanding without AckReq. The window is then 3,000 bytes.
+    let config = dcqcn(Window::Variable(Duration::from_micros(24)), Duration::ZERO);
+    let mut pair = marking(Config { ack_every: 16, timeout: Duration::from_millis(10), ..config }, 0..3);
+    pair.post(ns(0), 30_000);
+    pair.run_until(ns(60_000));
+    // Packet 9 left at 9,916 ns. At an eighth of the rate, packet 10 leaves 8,800 ns later. It requests the acknowledgement that opens the
+    // window, 10 µs later, for packets 11, 12 and 13. Packet 13 closes the window.
+    assert_eq!([10, 11, 12, 13].map(|psn| pair.times_of(psn)[0]), [18_716, 28_716, 37_516, 46_316]);
+    assert_eq!(requests(&pair), [10, 13]);
+    pair.run();
+    assert_eq!(pair.requester.stats(), Stats::default(), "no timeout ends a stall");
+}
+
+#[test]
+fn a_cut_of_the_rate_moves_the_packet_that_waits() {
+    // Packet 0 is marked. Its CNP arrives at 10,000 ns and halves the rate. Packet 9 left at 9,916 ns, and packet 10 would leave 1,100 ns
+    // later; it now leaves 2,200 ns later. DCQCN raises the rate 55 µs after the CNP: (8 + 4) / 2 = 6 Gb/s, or 1,466.667 ns per packet.
+    let mut pair = marking(dcqcn(Window::None, Duration::from_micros(50)), 0..1);
+    pair.post(ns(0), 40_000);
+    pair.run();
+    let times = |psns: [u64; 3]| psns.map(|psn| pair.times_of(psn)[0]);
+    assert_eq!(times([9, 10, 11]), [9_916, 12_116, 14_316]);
+    // Packet 34 leaves at 9,916 + 25 * 2,200 = 64,916 ns. The rate rises at 65,000 ns.
+    assert_eq!(times([34, 35, 36]), [64_916, 66_382, 67_849]);
+    assert_eq!(pair.requester.digest().cnps, 1);
+}
+
+#[test]
+fn timers_of_an_idle_queue_pair_wait_for_the_next_message() {
+    let mut pair = marking(dcqcn(Window::None, Duration::from_micros(50)), 0..1);
+    pair.post(ns(0), 1_000);
+    pair.run();
+    assert_eq!((pair.now, pair.requester.deadline()), (ns(10_000), None));
+    assert_eq!(pair.requester.pace().rate, Rate::from_gbps(4));
+    // Two of DCQCN's timers have expired, at 65 and 120 µs, when the next message is posted: fast recovery to 6 and 7 Gb/s.
+    pair.post(ns(130_000), 1_000);
+    assert_eq!(pair.requester.pace().rate, Rate::from_gbps(7));
+    assert_eq!(pair.times_of(1), [130_000]);
+    pair.run();
+}
+
+#[test]
+fn marks_in_replies_without_progress_reach_the_control() {
+    let config = Config { congestion: dctcp(Window::None), ..config(Recovery::SelectiveRepeat) };
+    let mut requester = Requester::new(config.into(), RATE, OVERHEAD);
+    requester.post(ns(0), 3_000);
+    for at in [0, 1_116, 2_216] {
+        assert!(requester.poll_transmit(ns(at)).is_some());
+    }
+    let reply = |kind, psn, marked| RdmaReply { kind, psn, received: psn * 1_000, echo: ns(0), marked };
+    requester.on_reply(ns(10_000), &reply(SelectiveNack { arrived: 1 }, 0, true));
+    assert_eq!(requester.pace().rate, RATE, "a control learns of marks with acknowledged data");
+    requester.on_reply(ns(11_000), &reply(Ack, 2, false));
+    assert_eq!(requester.pace().rate, Rate::from_gbps(4));
+    // The mark was reported once. A new round-trip time has begun, in which a mark would cut the rate again.
+    requester.on_reply(ns(12_000), &reply(Ack, 3, false));
+    assert_eq!(requester.digest().cuts, 1);
+}
+
+#[test]
+fn the_round_trip_time_is_that_of_the_packet_that_causes_the_acknowledgement() {
+    // θ-PowerTCP, TIMELY and Swift need it; a retransmitted packet is timed from its retransmission.
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[0]);
+    pair.post(ns(0), 1_000);
+    pair.run();
+    let (at, reply) = pair.replies[0];
+    assert_eq!((at, reply.echo), (ns(55_000), ns(50_000)));
+}
