@@ -190,7 +190,7 @@ impl Requester {
 
     /// Returns α of the congestion control, if it has one.
     pub fn alpha(&self) -> Option<f64> {
-        None
+        self.congestion.alpha(&self.config.congestion, self.now)
     }
 
     /// Returns the bytes that are sent and not acknowledged.

@@ -48,7 +48,7 @@ fn a_message_takes_the_time_of_its_packets_on_both_links() {
 
 #[test]
 fn the_acknowledgement_completes_a_flow_at_its_sender() {
-    let report = run(PAIR, &[("measure.fct", "acked")]);
+    let report = run(PAIR, &[("measure.fct", "sender")]);
     // The acknowledgement has 44 + 4 + 38 bytes, 6.88 ns on each of two links.
     let expected = Duration::from_nanos(4_000) + Duration(2 * 87_840 + 9 * 86_560 + 2 * 6_880);
     assert_eq!(completion_times(&report), [Some(expected)]);
