@@ -40,7 +40,7 @@ pub enum PacketKind {
     Data,
     /// A TCP segment without data.
     PureAck,
-    /// A UDP datagram.
+    /// A UDP datagram, which may belong to a queue pair of RoCEv2.
     Datagram,
     /// An ICMP echo request or reply.
     Probe,

@@ -5,6 +5,7 @@
 //! each `tcp` table.
 
 use shallows_core::Bytes;
+use shallows_core::packet::PacketKind;
 use shallows_transport::congestion::EcnMode;
 use shallows_transport::receive_window::Control;
 use shallows_transport::{Config, Method, SmallQueue, header_bytes};
@@ -45,6 +46,14 @@ impl Agreement {
             Some(pairs) => {
                 Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once: shallows_rdma::RETH }
             }
+        }
+    }
+
+    /// Returns the kinds of packets with data and of acknowledgements.
+    pub fn packet_kinds(&self) -> [PacketKind; 2] {
+        match self.queue_pairs {
+            None => [PacketKind::Data, PacketKind::PureAck],
+            Some(_) => [PacketKind::Datagram; 2],
         }
     }
 

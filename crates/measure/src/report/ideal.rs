@@ -1,28 +1,30 @@
 //! Ideal completion time of a flow: the time that its bytes need on the same path without other traffic and without slow start. The
 //! slowdown of a flow is its completion time divided by this time.
 
-use shallows_core::packet::{Ecn, PacketKind};
+use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
-use shallows_scenario::{Link, Network, Segments};
+use shallows_scenario::{Agreement, Link, Network, Segments};
 
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address, in packets by `segments`. `end` is the
-/// event that completes it.
+/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address, whose parameters are `agreement`. `end`
+/// is the event that completes the flow.
 pub(super) fn completion(
     network: &Network,
-    segments: Segments,
+    agreement: &Agreement,
     address: &Address,
     size: Bytes,
     end: End,
 ) -> Duration {
-    let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
+    let segments = agreement.segments();
+    let [data, reply] = agreement.packet_kinds();
+    let forward = network.path(&address.forward(0, Ecn::Ect, data));
     let received = store_and_forward(&forward, size, segments);
     match end {
         End::Received => received,
         End::Acked => {
-            let back = network.path(&address.backward(0, Ecn::Ect));
+            let back = network.path(&address.backward(0, Ecn::Ect).with_kind(reply));
             let times = back.iter().map(|link| link.delay + link.rate.transmission_time(segments.overhead));
             received + times.sum()
         }
@@ -31,9 +33,9 @@ pub(super) fn completion(
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
-/// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
-/// The first segment has further headers, so the path crosses the links up to *j* with it.
+/// This time is the longest path through the grid of packets and links. The path crosses the links up to some link *i* with the first
+/// segment, which has further headers. It then follows all full segments at link *i*, crosses the links up to some link *j* with the last
+/// full segment, and finally crosses link *j* and all later links with the last segment. The result is the maximum over *i* and *j*.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
     let Segments { data, overhead, once } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;
@@ -43,12 +45,12 @@ fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duratio
     if full == 0 {
         return propagation + times(last + once).sum();
     }
-    let (mut before, mut slowest, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let (mut of_first, mut of_full, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for (place, (first, time)) in times(data + overhead + once).zip(times(data + overhead)).enumerate() {
-        before += first;
-        slowest = slowest.max(time);
+        of_first += first;
+        of_full = (of_full + time).max(of_first + time * (full - 1));
         let after: Duration = times(last).skip(place).sum();
-        longest = longest.max(before + slowest * (full - 1) + after);
+        longest = longest.max(of_full + after);
     }
     propagation + longest
 }

@@ -275,9 +275,8 @@ impl Report {
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
-        let segments =
-            self.experiment.agreement_of(flow.workload, address.source, address.destination).segments();
-        ideal::completion(&self.experiment.network, segments, &address, size, self.end_of_flows())
+        let agreement = self.experiment.agreement_of(flow.workload, address.source, address.destination);
+        ideal::completion(&self.experiment.network, agreement, &address, size, self.end_of_flows())
     }
 
     pub(super) fn end_of_flows(&self) -> End {

@@ -180,7 +180,7 @@ impl Hosts {
     /// Receives a packet at the NIC of its destination.
     #[inline]
     pub(crate) fn receive(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
-        if self.nics_act_on_arrivals && !packet.is_of_queue_pair() {
+        if self.nics_act_on_arrivals {
             return self.meet_nic(header, packet, driver);
         }
         self.hand_up(Arrived::one(header, packet), driver);
@@ -208,9 +208,8 @@ impl Hosts {
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         // The link of a host never leads to another partition, so the body is in this store.
-        if let Some(queued) = driver.packets().queued(packet)
-            && let Some(place) = self.depart(header.source, queued)
-        {
+        let Some(queued) = driver.packets().queued(packet) else { return };
+        if let Some(place) = self.depart(header.source, queued) {
             self.pump(place, driver);
         }
     }

@@ -66,7 +66,7 @@ impl Hosts {
         let packet = RdmaPacket { data, framing, name };
         let size = transport.header_bytes + packet.len();
         side.account.queued += Bytes(size.into());
-        Some((side.address.forward(size, Ecn::Ect, PacketKind::Data), packet))
+        Some((side.address.forward(size, Ecn::Ect, PacketKind::Datagram), packet))
     }
 
     /// Processes a packet of a queue pair at the NIC of its destination.
@@ -77,7 +77,7 @@ impl Hosts {
         packet: PacketRef,
         driver: &mut impl Driver,
     ) {
-        if header.kind() == PacketKind::Data {
+        if driver.packets().rdma_data(packet).is_some() {
             let (packet, hops) = driver.packets().remove_rdma_data(packet);
             self.receive_rdma_data(&header, &packet, hops, driver);
         } else {
@@ -196,7 +196,10 @@ impl Hosts {
         } else {
             Hearing::Stale
         };
-        self.heed(place, hearing, driver);
+        match hearing {
+            Hearing::Open => self.pump_queue_pair(place, driver),
+            other => self.heed(place, other, driver),
+        }
     }
 
     /// Handles the timer of a responder.
@@ -233,6 +236,7 @@ fn reply_packet(
     };
     let size = transport.header_bytes + extended.0 as u16;
     // Replies are ECN-capable, because switches drop packets that they cannot mark.
-    let header = address.backward(size, Ecn::Ect).with_class(class.unwrap_or(address.class));
+    let header = address.backward(size, Ecn::Ect).with_kind(PacketKind::Datagram);
+    let header = header.with_class(class.unwrap_or(address.class));
     (header, ReplyPacket { reply, name })
 }

@@ -205,7 +205,7 @@ impl Hosts {
         ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
         let side = &mut self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let transport = self.transports.at(side.transport);

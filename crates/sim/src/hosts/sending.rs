@@ -62,11 +62,17 @@ impl Hosts {
     }
 
     /// Sends the packets that a connection may send now, and schedules its timer.
-    #[inline]
     pub(super) fn pump(&mut self, place: Place, driver: &mut impl Driver) {
         if self.sender(place).endpoint.is_queue_pair() {
-            return self.pump_queue_pair(place, driver);
+            self.pump_queue_pair(place, driver);
+        } else {
+            self.pump_tcp(place, driver);
         }
+    }
+
+    /// Sends the segments that a TCP connection may send now, and schedules its timer.
+    #[inline]
+    fn pump_tcp(&mut self, place: Place, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.poll(place, driver.now()) {
             self.send_data(header, packet, driver);
         }
@@ -190,7 +196,7 @@ impl Hosts {
     pub(super) fn heed(&mut self, place: Place, hearing: Hearing, driver: &mut impl Driver) {
         match hearing {
             Hearing::Stale => driver.tally().packets_stale += 1,
-            Hearing::Open => self.pump(place, driver),
+            Hearing::Open => self.pump_tcp(place, driver),
             Hearing::Complete(flow) => self.flow_acked(place, flow, driver),
         }
     }
