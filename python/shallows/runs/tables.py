@@ -234,7 +234,7 @@ def pauses(summary: Mapping[str, Any]) -> Table | None:
 
 
 def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate the losses of queue pairs and the actions of their congestion control; None without queue pairs."""
+    """Tabulate losses and congestion control of queue pairs; None without queue pairs."""
     counts = summary.get("queue_pairs")
     if not counts:
         return None
