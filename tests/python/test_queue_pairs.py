@@ -37,9 +37,9 @@ def test_a_run_tabulates_the_actions_of_its_queue_pairs(run: sh.Run) -> None:
 
 def test_counts_of_queue_pairs_are_metrics(run: sh.Run) -> None:
     assert measure(run, "queue_pairs.cnps") == run.summary["queue_pairs"]["cnps"]
-    with pytest.raises(sh.ShallowsError, match="no metric 'queue_pairs.cnp'"):
+    with pytest.raises(sh.ShallowsError, match="no metric 'queue_pairs"):
         measure(run, "queue_pairs.cnp")
-    with pytest.raises(sh.ShallowsError, match="queue_pairs has no 'cnp'"):
+    with pytest.raises(sh.ShallowsError, match="has no 'cnp'"):
         check("queue_pairs.cnp")
 
 
