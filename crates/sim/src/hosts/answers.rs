@@ -59,9 +59,11 @@ impl Hosts {
         let slot = self.host(header.destination).duplex.sender(header)?;
         let place = Place { host: header.destination, slot };
         let (side, transport) = self.sender_mut(place);
-        let before = side.endpoint.acked();
-        side.endpoint.on_carried(&transport.config, now, &packet.segment);
-        Some((place, hear(side, before, now)))
+        let sender = side.endpoint.tcp_mut();
+        let before = sender.acked();
+        sender.on_carried(&transport.config, now, &packet.segment);
+        let acked = sender.acked();
+        Some((place, hear(side, before, acked, now)))
     }
 
     /// Handles a flow that its receiver has received completely. If the flow is an answer, returns the sender of its request and the next

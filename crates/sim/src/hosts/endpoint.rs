@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use shallows_core::packet::{AckSegment, DataSegment};
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_measure::QueuePairCounts;
 use shallows_rdma::{Requester, Responder};
-use shallows_transport::{Backlog, Config, PacingRate, Receiver, Sender, Transmit};
+use shallows_transport::{Config, Receiver, Sender};
 
 use crate::hosts::transports::Transport;
 
@@ -51,7 +50,7 @@ impl Endpoint {
 
     /// Returns the TCP sender.
     #[inline(always)]
-    fn tcp(&self) -> &Sender {
+    pub(super) fn tcp(&self) -> &Sender {
         match self {
             Self::Tcp(sender) => sender,
             Self::QueuePair(_) => unreachable!("{NO_TCP}"),
@@ -60,7 +59,7 @@ impl Endpoint {
 
     /// Returns the TCP sender for modification.
     #[inline(always)]
-    fn tcp_mut(&mut self) -> &mut Sender {
+    pub(super) fn tcp_mut(&mut self) -> &mut Sender {
         match self {
             Self::Tcp(sender) => sender,
             Self::QueuePair(_) => unreachable!("{NO_TCP}"),
@@ -99,15 +98,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the sequence number of the first unacknowledged byte.
-    #[inline]
-    pub(crate) fn acked(&self) -> u64 {
-        match self {
-            Self::Tcp(sender) => sender.acked(),
-            Self::QueuePair(requester) => requester.acked(),
-        }
-    }
-
     #[inline]
     pub(super) fn repairs(&self) -> Repairs {
         match self {
@@ -138,17 +128,6 @@ impl Endpoint {
         }
     }
 
-    /// Processes an acknowledgement.
-    #[inline(always)]
-    pub(super) fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        self.tcp_mut().on_ack(config, now, segment);
-    }
-
-    /// Processes the acknowledgement that a data segment of the other direction carries.
-    pub(super) fn on_carried(&mut self, config: &Config, now: Instant, segment: &DataSegment) {
-        self.tcp_mut().on_carried(config, now, segment);
-    }
-
     /// Returns the time at which the endpoint's timer expires.
     #[inline(always)]
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -164,34 +143,6 @@ impl Endpoint {
             Self::Tcp(sender) => sender.on_timer(config, now),
             Self::QueuePair(requester) => requester.on_timer(now),
         }
-    }
-
-    /// Returns the segment to send now, if window, rate and data allow one.
-    #[inline(always)]
-    pub(super) fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        self.tcp_mut().poll_transmit(config, now)
-    }
-
-    /// Returns the data that the endpoint could send, from which burst sizes follow; `None` while the connection opens or repairs a loss.
-    pub(super) fn backlog(&self) -> Option<Backlog> {
-        self.tcp().backlog()
-    }
-
-    /// Returns whether all written bytes are acknowledged.
-    pub(super) fn is_idle(&self) -> bool {
-        self.tcp().is_idle()
-    }
-
-    /// Returns the endpoint's pacing rate, if it has one.
-    #[inline]
-    pub(super) fn pacing_rate(&self) -> Option<PacingRate> {
-        self.tcp().pacing_rate()
-    }
-
-    /// Records whether the NIC has stopped pulling from the endpoint because of backpressure.
-    #[inline]
-    pub(super) fn hold(&mut self, config: &Config, held: bool) {
-        self.tcp_mut().hold(config, held);
     }
 
     /// Returns whether the NIC has stopped pulling from the endpoint because of backpressure.

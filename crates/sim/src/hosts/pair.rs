@@ -99,7 +99,7 @@ impl Driver for TestWire {
         let told = match event {
             HostEvent::Received(_) => Told::Received,
             HostEvent::Acked { flow, .. } => Told::Acked(flow),
-            HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.acked()),
+            HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.tcp().acked()),
         };
         self.told.push((self.now, told));
     }

@@ -190,9 +190,11 @@ impl Hosts {
         let place = Place { host: header.destination, slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
         let hearing = if side.generation == packet.name.generation {
-            let before = side.endpoint.acked();
-            side.endpoint.requester().on_reply(now, &packet.reply, hops.entries());
-            hear(side, before, now)
+            let requester = side.endpoint.requester();
+            let before = requester.acked();
+            requester.on_reply(now, &packet.reply, hops.entries());
+            let acked = requester.acked();
+            hear(side, before, acked, now)
         } else {
             Hearing::Stale
         };

@@ -186,9 +186,11 @@ impl Hosts {
         if side.generation != packet.name.generation {
             return Hearing::Stale;
         }
-        let before = side.endpoint.acked();
-        side.endpoint.on_ack(&transport.config, now, &packet.segment);
-        hear(side, before, now)
+        let sender = side.endpoint.tcp_mut();
+        let before = sender.acked();
+        sender.on_ack(&transport.config, now, &packet.segment);
+        let acked = sender.acked();
+        hear(side, before, acked, now)
     }
 
     /// Acts on the result of an acknowledgement.
@@ -249,15 +251,14 @@ impl Hosts {
     }
 }
 
-/// Returns the result of an acknowledgement that the endpoint has processed; `before` is the number of bytes that were acknowledged
-/// earlier.
+/// Returns the result of an acknowledgement that raised the number of acknowledged bytes from `before` to `acked`.
 #[inline]
-pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
-    if side.endpoint.acked() > before {
+pub(super) fn hear(side: &mut SenderSide, before: u64, acked: u64, now: Instant) -> Hearing {
+    if acked > before {
         side.gap.end(now);
     }
     match side.flow {
-        Some(flow) if side.endpoint.acked() >= side.flow_end => Hearing::Complete(flow),
+        Some(flow) if acked >= side.flow_end => Hearing::Complete(flow),
         _ => Hearing::Open,
     }
 }
