@@ -152,7 +152,7 @@ impl Requester {
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
-    /// and replies.
+    /// and replies. A packet that may leave at the time of the last call has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         if self.ended.is_some() {
             return None;
