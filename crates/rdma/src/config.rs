@@ -13,8 +13,8 @@ pub struct Config {
     pub mtu: Bytes,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, and if it
-    /// may send no more until an acknowledgement arrives.
+    /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, in selective
+    /// retransmissions, and if it may send no more until an acknowledgement arrives.
     pub ack_every: u32,
     /// Retransmission timeout. IRN has timeouts of its own.
     pub timeout: Duration,

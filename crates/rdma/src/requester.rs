@@ -6,7 +6,7 @@ use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::config::{Config, RETH, Recovery};
-use crate::congestion::{Ack, Algorithm, Digest, Loss, Pace, Telemetry};
+use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
 use crate::pacer::Pacer;
 use crate::recovery::Scoreboard;
@@ -73,6 +73,7 @@ impl Requester {
     /// on the wire in addition to its data and to the [`RETH`] in the first packet of a message.
     pub fn new(config: Arc<Config>, line_rate: Rate, overhead: Bytes) -> Self {
         let congestion = config.congestion.build(line_rate);
+        let pacer = Pacer::new(congestion.pace());
         Self {
             config,
             congestion,
@@ -86,7 +87,7 @@ impl Requester {
             unrequested: 0,
             fresh_nak: 0,
             scoreboard: None,
-            pacer: Pacer::default(),
+            pacer,
             timer: None,
             retries: 0,
             marked: false,
@@ -126,7 +127,7 @@ impl Requester {
             return;
         }
         match reply.kind {
-            RdmaReplyKind::Cnp => self.congestion.on_cnp(&self.config.congestion, now),
+            RdmaReplyKind::Cnp => self.control(|control, config| control.on_cnp(config, now)),
             RdmaReplyKind::Ack => self.acknowledge(now, reply, telemetry),
             RdmaReplyKind::Nak => {
                 self.stats.naks += 1;
@@ -145,14 +146,14 @@ impl Requester {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
         self.now = now;
         let psn = self.sendable()?;
-        if now < self.pacer.ready_at(self.congestion.pace().rate) {
+        if now < self.pacer.ready_at() {
             return None;
         }
         Some(self.transmit(now, psn))
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
-    /// and replies.
+    /// and replies. A packet that may leave at the time of the last call has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         if self.ended.is_some() {
             return None;
@@ -203,6 +204,12 @@ impl Requester {
         self.congestion.digest()
     }
 
+    /// Passes an event to the congestion control, and applies the rate and the window that follow from it.
+    fn control(&mut self, event: impl FnOnce(&mut Algorithm, &congestion::Config)) {
+        event(&mut self.congestion, &self.config.congestion);
+        self.pacer.set_pace(self.congestion.pace());
+    }
+
     /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
     fn acknowledge(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         let psn = reply.psn;
@@ -223,7 +230,7 @@ impl Requester {
             marked: std::mem::take(&mut self.marked),
             telemetry,
         };
-        self.congestion.on_ack(&self.config.congestion, &ack);
+        self.control(|control, config| control.on_ack(config, &ack));
         self.una = psn;
         self.acked = number;
         // After go-back-N has moved back, packets that were sent before may still arrive.
@@ -244,7 +251,7 @@ impl Requester {
             return;
         }
         self.fresh_nak = psn + 1;
-        self.congestion.on_loss(&self.config.congestion, now, Loss::Nak);
+        self.control(|control, config| control.on_loss(config, now, Loss::Nak));
         self.go_back();
     }
 
@@ -254,7 +261,7 @@ impl Requester {
             return;
         }
         if self.scoreboard.is_none() {
-            self.congestion.on_loss(&self.config.congestion, now, Loss::Nak);
+            self.control(|control, config| control.on_loss(config, now, Loss::Nak));
         }
         let (una, sent) = (self.una, self.sent);
         self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(una, sent))).on_arrived(arrived);
@@ -268,7 +275,7 @@ impl Requester {
             return;
         }
         self.retries += 1;
-        self.congestion.on_loss(&self.config.congestion, now, Loss::Timeout);
+        self.control(|control, config| control.on_loss(config, now, Loss::Timeout));
         let (una, sent) = (self.una, self.sent);
         let lost_before = match self.config.recovery {
             Recovery::GoBackN => return self.go_back(),
@@ -292,7 +299,7 @@ impl Requester {
     /// Handles all timers of the congestion control that have expired.
     fn run_congestion_timers(&mut self, now: Instant) {
         while let Some(at) = self.congestion.deadline().filter(|at| *at <= now) {
-            self.congestion.on_timer(&self.config.congestion, now);
+            self.control(|control, config| control.on_timer(config, now));
             assert_ne!(
                 self.congestion.deadline(),
                 Some(at),
@@ -318,7 +325,7 @@ impl Requester {
     /// Returns the time for which the next packet waits, if only the rate delays it.
     fn paced_until(&self) -> Option<Instant> {
         self.sendable()?;
-        Some(self.pacer.ready_at(self.congestion.pace().rate)).filter(|at| *at > self.now)
+        Some(self.pacer.ready_at()).filter(|at| *at > self.now)
     }
 
     /// Returns the PSN of the next packet that data and window allow. A lost packet needs no window, because it replaces a packet that is
@@ -345,7 +352,7 @@ impl Requester {
         {
             return false;
         }
-        let Some(window) = self.congestion.pace().window else { return true };
+        let Some(window) = self.pacer.window() else { return true };
         self.messages.offset(self.config.mtu, self.next) - self.acked < window.0
     }
 
@@ -366,7 +373,7 @@ impl Requester {
         }
         let size = Bytes(u64::from(len)) + self.overhead + if first { RETH } else { Bytes(0) };
         self.pacer.on_send(now, size);
-        self.congestion.on_send(&self.config.congestion, now, size);
+        self.control(|control, config| control.on_send(config, now, size));
         if self.timer.is_none() {
             self.timer = Some(now);
         }

@@ -54,6 +54,14 @@ fn a_requester_that_waits_for_its_rate_names_the_time() {
     // Nothing is left to send, and the timer was started with the first packet.
     assert_eq!(requester.deadline(), Some(ns(50_010)));
     assert_eq!((requester.posted(), requester.acked()), (1_500, 0));
+    // The second packet has 600 bytes on the wire, so that a third one may leave from 1,726 ns on, whether the NIC polls then or later.
+    requester.post(ns(1_500), 1_000);
+    assert_eq!(requester.deadline(), Some(ns(1_726)));
+    requester.on_timer(ns(1_726));
+    assert_eq!(requester.deadline(), Some(ns(50_010)));
+    assert_eq!(requester.poll_transmit(ns(3_000)).unwrap().sent_at, ns(3_000));
+    requester.post(ns(9_000), 1_000);
+    assert_eq!(requester.deadline(), Some(ns(50_010)));
 }
 
 /// Returns the PSNs of the packets with AckReq.
