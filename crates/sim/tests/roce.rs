@@ -85,7 +85,7 @@ const INCAST: &str = r#"
 "#;
 
 fn counts(report: &Report, name: &str) -> u64 {
-    report.summary()["queue_pairs"][name].as_u64().unwrap()
+    report.summary()["queue_pairs"][name].as_u64().expect("a count")
 }
 
 #[test]

@@ -212,22 +212,9 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
     }
 }
 
-fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals: &mut Vec<Refusal>) {
-    let network = &experiment.network;
-    if network.hosts > MOST_HOSTS {
-        let reason = format!("must have at most {MOST_HOSTS} hosts on one machine, got {}", network.hosts);
-        refuse(refusals, "topology", reason);
-    }
-    let fastest = network.links.iter().map(|link| link.rate).max().unwrap_or_default();
-    if dilation.real_rate(fastest) > most {
-        let enough = fastest.0.div_ceil(most.0);
-        let reason = format!(
-            "links must be at most {most}, the limit of a software switch, got {fastest}; dilate time with --dilate \
-             {enough} or more"
-        );
-        refuse(refusals, "topology", reason);
-    }
-    let unsupported = [
+/// Returns features that a testbed does not support: whether the experiment has each of them, its key, and the remedy.
+fn unsupported(experiment: &Experiment) -> [(bool, &'static str, &'static str); 5] {
+    [
         (
             experiment.network.groups.any(),
             "host.group",
@@ -253,7 +240,24 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "measure.flow_traces.every",
             "must be an interval, because the testbed samples the kernel periodically",
         ),
-    ];
+    ]
+}
+
+fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals: &mut Vec<Refusal>) {
+    let network = &experiment.network;
+    if network.hosts > MOST_HOSTS {
+        let reason = format!("must have at most {MOST_HOSTS} hosts on one machine, got {}", network.hosts);
+        refuse(refusals, "topology", reason);
+    }
+    let fastest = network.links.iter().map(|link| link.rate).max().unwrap_or_default();
+    if dilation.real_rate(fastest) > most {
+        let enough = fastest.0.div_ceil(most.0);
+        let reason = format!(
+            "links must be at most {most}, the limit of a software switch, got {fastest}; dilate time with --dilate \
+             {enough} or more"
+        );
+        refuse(refusals, "topology", reason);
+    }
     let offloads = &experiment.hosts.groups[0].offloads;
     let offloaded = [
         (
@@ -272,7 +276,8 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "must be left out, because a testbed delivers each frame on arrival",
         ),
     ];
-    for (_, key, reason) in offloaded.into_iter().chain(unsupported).filter(|(is_so, ..)| *is_so) {
+    for (_, key, reason) in offloaded.into_iter().chain(unsupported(experiment)).filter(|(is_so, ..)| *is_so)
+    {
         refuse(refusals, key, reason);
     }
     let primed = |use_: &Connections| matches!(use_, Connections::Persistent { warm_up: Some(_), .. });

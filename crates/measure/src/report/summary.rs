@@ -76,6 +76,12 @@ impl Report {
             "problems": self.describe_problems(),
             "engine": {"packet_hops": tally.packet_hops},
         });
+        self.describe_rest(&mut summary, lost);
+        summary
+    }
+
+    /// Adds the entries of `summary.json` that only some scenarios have. `lost` are the packets that links lost.
+    fn describe_rest(&self, summary: &mut Value, lost: Lost) {
         if self.experiment.network.lossless.is_some() {
             summary["lossless"] = self.describe_pauses();
         }
@@ -86,7 +92,6 @@ impl Report {
             summary["packets"]["lost_in_flight"] = json!(lost.packets);
             summary["packets"]["lost_data_in_flight"] = json!(lost.data);
         }
-        summary
     }
 
     /// Describes the losses of queue pairs and the actions of their congestion control.

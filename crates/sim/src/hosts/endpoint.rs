@@ -12,8 +12,9 @@ use shallows_transport::{Config, Receiver, Sender};
 
 use crate::hosts::transports::Transport;
 
-/// Transport of a connection's sending side.
+/// Transport of a connection's sending side. The TCP sender is not boxed, because each of its segments would need another cache line.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "TCP connections are the common case")]
 pub(crate) enum Endpoint {
     /// A TCP sender.
     Tcp(Sender),
