@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shallows as sh
@@ -65,3 +66,13 @@ def test_mistakes_are_refused_with_the_allowed_values(changes: dict[str, object]
     with pytest.raises(sh.ScenarioError) as refused:
         sh.run(MODEL, changes)
     assert message in str(refused.value)
+
+
+def test_a_trace_of_a_queue_pair_has_its_rate(tmp_path: Path) -> None:
+    changes = {"measure.flow_traces": [{"flows": [0]}], "roce.congestion": "dcqcn"}
+    traced = sh.run(MODEL, changes, out=tmp_path / "traced")
+    assert traced.flow_traces is not None
+    rates = traced.flow_traces.filter(pl.col("quantity") == "rate_gbps")["value"]
+    # A queue pair begins at line rate. The first CNP halves it, because α is 1 (SIGCOMM '15, equation 1).
+    assert rates[0] == pytest.approx(100)
+    assert rates[1] == pytest.approx(50)
