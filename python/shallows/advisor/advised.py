@@ -102,7 +102,8 @@ def _buffer(fabric: Fabric) -> list[Advice]:
     kmax = rules.pool_kmax(buffer.pool, alpha, needed.number)
     found += [needed, kmax, rules.pool_kmin(kmax.number, link, buffer.ports)]
     found.append(rules.burst_limit(buffer.pool, alpha, min(2, buffer.ports), buffer.reserved))
-    return [*found, rules.headroom(link, 100 * METRE, fabric.links.mtu)]
+    headroom = rules.headroom(link, 100 * METRE, fabric.links.mtu)
+    return [*found, *([headroom] if headroom else [])]
 
 
 def _hosts(fabric: Fabric) -> list[Advice]:

@@ -1,0 +1,131 @@
+"""Headroom and pause thresholds of lossless classes; the engine computes both, as before a run."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shallows import _core
+from shallows.errors import ScenarioError
+from shallows.runs.toml_text import toml_document
+
+FRAMING = "38B"
+"""Bytes of a frame on the wire beyond its packet: header, check sum, preamble, gap."""
+
+ALPHAS = tuple(2.0**power for power in range(-7, 4))
+"""Values of α of a priority group that the engine simulates."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Settings of the priority groups of lossless classes, the same at every port."""
+
+    alpha: float = 1.0
+    """Limit on a group's shared memory, as a multiple of the free shared memory."""
+    limit: int | None = None
+    """Fixed limit in bytes instead of `alpha`."""
+    reserved: int = 0
+    headroom: int | None = None
+    """Headroom of a group in bytes; None for the bytes that can arrive after the decision to pause."""
+    pool: int | None = None
+    """Headroom in bytes that all groups of a memory pool share; None if each group has its own."""
+    xon: int = 0
+    xon_offset: int | None = None
+    """Distance in bytes below the limit at which a group is resumed; None for two packets."""
+
+    def table(self) -> dict[str, Any]:
+        """Return the keys of `switch.lossless` that do not depend on the network."""
+        limit = {"alpha": self.alpha} if self.limit is None else {"limit": f"{self.limit}B"}
+        offset = {} if self.xon_offset is None else {"xon_offset": f"{self.xon_offset}B"}
+        return {**limit, "reserved": f"{self.reserved}B", "xon": f"{self.xon}B", **offset}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link and the largest packet on it."""
+
+    rate: int
+    """Rate in bit/s."""
+    delay_ps: int
+    """Delay of one direction in picoseconds."""
+    mtu: int
+    """Largest IP packet in bytes."""
+
+
+@cache
+def headroom(wire: Wire, cell: int | None = None) -> dict[str, int] | None:
+    """Return the headroom that a priority group needs, with its terms in bytes, as `shallows plan` shows it.
+
+    With `cell`, packets occupy whole cells of this size. The result is None if the engine rejects the link,
+    such as one with a rate for which IEEE 802.3 has no response time.
+
+    >>> headroom(Wire(100 * 10**9, 500_000, 1500))["needed_bytes"]
+    42415
+    """
+    found = _parsed(wire, 2, "1TB", {"classes": [0]}, cell=cell)
+    if found is None:
+        return None
+    (row,) = json.loads(found.headrooms())
+    return dict(row)
+
+
+@cache
+def thresholds(
+    wire: Wire, ports: int, shared: int, groups: Groups, classes: int, kmin: int, cell: int | None = None
+) -> dict[str, Any] | None:
+    """Return when a switch pauses its senders, and whether queues that mark from `kmin` on mark before.
+
+    The switch has equal ports, lossless classes only, and this shared memory. The result is a row of the
+    engine's table *Pauses (PFC)*; None if the engine rejects the switch.
+
+    >>> row = thresholds(Wire(100 * 10**9, 500_000, 1500), 4, 8_000_000, Groups(), 1, 2_000_000)
+    >>> row["mark_below_bytes"], row["levels"][-1]["queue_bytes"]
+    (1000000, 6000000)
+    """
+    least = cell or 1
+    own = ports * classes * (_cells(groups.reserved, least) + least)
+    table = {**groups.table(), "classes": list(range(classes)), "headroom": f"{least}B"}
+    found = _parsed(wire, ports, f"{shared + own}B", table, cell=cell, kmin=kmin)
+    if found is None:
+        return None
+    (row,) = json.loads(found.pause_thresholds())
+    return dict(row)
+
+
+def _parsed(
+    wire: Wire, hosts: int, pool: str, lossless: Mapping[str, Any], cell: int | None, kmin: int | None = None
+) -> _core.Experiment | None:
+    """Return the scenario of one switch; None if the engine rejects it."""
+    document = {
+        "name": "lossless",
+        "topology": {
+            "kind": "star",
+            "hosts": hosts,
+            "rate": f"{wire.rate}bps",
+            "link_delay": f"{wire.delay_ps}ps",
+            "mtu": wire.mtu,
+            "framing": FRAMING,
+        },
+        "host": {"jitter": "off"},
+        "switch": {
+            "buffer": {
+                "kind": "dynamic-threshold",
+                "pool": pool,
+                **({} if cell is None else {"cell": f"{cell}B"}),
+            },
+            "markers": [] if kmin is None else [{"kind": "threshold", "k": f"{kmin}B", "at": "enqueue"}],
+            "lossless": dict(lossless),
+        },
+        "stop": {"at": "1us"},
+        "workload": [{"kind": "long-lived", "senders": 0, "receivers": 1}],
+    }
+    try:
+        return _core.parse(toml_document(document) + "\n", "lossless.toml", str(Path()), [], None)
+    except ScenarioError:
+        return None
+
+
+def _cells(size: int, cell: int) -> int:
+    return -(-size // cell) * cell
