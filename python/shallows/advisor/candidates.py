@@ -11,6 +11,8 @@ from typing import Any
 from shallows.advisor import rules
 from shallows.advisor.advised import chosen_alpha, of_transport
 from shallows.advisor.fabric import TRANSPORTS, Fabric
+from shallows.advisor.lossless import Groups
+from shallows.advisor.simulated_groups import needed
 from shallows.quantity import percent, size
 
 BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
@@ -64,11 +66,18 @@ class Candidate:
     """Threshold on waiting time in seconds, instead of queue curves."""
     follows: int | None = None
     """MQ-ECN's K for a lone queue, in bytes, instead of queue curves."""
+    groups: Groups | None = None
+    """Priority groups of lossless classes; None without such classes."""
+    weights: tuple[float, ...] | None = None
+    """Weights of the classes' queues in the round robin; None for those of the fabric."""
+    lossy: bool = True
+    """Whether some class is lossy; α limits the queues of such classes only."""
 
     @property
     def settings(self) -> tuple[object, ...]:
         """Return a key that is equal for candidates with equal settings."""
-        return self.queues, self.alpha, self.pool, self.sojourn, self.follows
+        alpha = self.alpha if self.lossy else None
+        return self.queues, alpha, self.pool, self.sojourn, self.follows, self.groups, self.weights
 
     @property
     def text(self) -> str:
@@ -81,7 +90,10 @@ class Candidate:
             texts = [curve.text if curve else "no marks" for curve in self.queues]
             marking = texts[0] if len(set(texts)) == 1 else " / ".join(texts)
         pool = f", pool {self.pool.text}" if self.pool else ""
-        return f"{marking}{pool}, α {rules.alpha_text(self.alpha)}"
+        alpha = f", α {rules.alpha_text(self.alpha)}" if self.lossy else ""
+        groups = f", {self.groups.text}" if self.groups else ""
+        weights = f", weights {weights_text(self.weights)}" if self.weights else ""
+        return f"{marking}{pool}{alpha}{groups}{weights}"
 
     def markers(self, at: str) -> list[dict[str, Any]]:
         """Return the markers of a scenario with this setting."""
@@ -97,6 +109,15 @@ class Candidate:
         if self.pool:
             found.append(self.pool.marker(at=at, scope="pool"))
         return found
+
+
+def weights_text(weights: Sequence[float]) -> str:
+    """Format weights.
+
+    >>> weights_text((8, 18.0, 22.5))
+    '8/18/22.5'
+    """
+    return "/".join(f"{each:g}" for each in weights)
 
 
 @dataclass(frozen=True)
@@ -132,10 +153,27 @@ DEFAULTS = (
 def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate]:
     """Return all distinct candidates in order; the current setting is always included."""
     found: list[Candidate] = []
-    for each in [*([today] if today else []), *_rules(fabric), *_defaults(fabric), *_between(fabric)]:
+    mine = [*_rules(fabric), *_defaults(fabric), *_between(fabric)]
+    if fabric.lossless:
+        groups, lossy = _planned(fabric), has_lossy(fabric)
+        # The simulation of lossless classes has no markers that act when packets leave.
+        mine = [replace(each, groups=groups, lossy=lossy) for each in mine if each.sojourn is None]
+    for each in [*([today] if today else []), *mine]:
         if all(each.settings != other.settings for other in found):
             found.append(each)
     return found
+
+
+def has_lossy(fabric: Fabric) -> bool:
+    """Return whether some class of a fabric is lossy."""
+    return len(fabric.lossless) < len(fabric.classes)
+
+
+def _planned(fabric: Fabric) -> Groups:
+    """Return the priority groups of candidates: as configured, but never with too little headroom."""
+    groups = fabric.groups
+    too_small = groups.headroom is not None and groups.headroom < needed(fabric)
+    return replace(groups, headroom=None) if too_small and "headroom" not in fabric.fixed else groups
 
 
 def step(fabric: Fabric, threshold: float) -> Curve:
@@ -237,7 +275,9 @@ def _between(fabric: Fabric) -> Iterator[Candidate]:
         name = f"ramp, {percent(curve.pmax)}"
         why = "Kmin and Kmax half and twice the threshold of practice"
         yield Candidate(name, why, "between", (curve,) * len(fabric.classes), chosen_alpha(fabric))
-    yield from _other_alphas(fabric, standard)
+    if has_lossy(fabric):
+        # α limits the queues of lossy classes only.
+        yield from _other_alphas(fabric, standard)
 
 
 def _other_alphas(fabric: Fabric, standard: float) -> Iterator[Candidate]:

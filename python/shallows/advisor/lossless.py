@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shallows import _core
+from shallows.advisor.reading import Table
 from shallows.errors import ScenarioError
+from shallows.quantity import size
 from shallows.runs.toml_text import toml_document
 
 FRAMING = "38B"
@@ -35,11 +37,54 @@ class Groups:
     xon_offset: int | None = None
     """Distance in bytes below the limit at which a group is resumed; None for two packets."""
 
+    @property
+    def text(self) -> str:
+        """Return the numbers that candidates vary, in one line."""
+        alpha = self.alpha
+        share = f"α {alpha:g}" if alpha >= 1 else f"α 1/{1 / alpha:g}"
+        limit = share if self.limit is None else f"limit {size(self.limit)}"
+        own = "as needed" if self.headroom is None else size(self.headroom)
+        pool = "" if self.pool is None else f", pool of headroom {size(self.pool)}"
+        return f"PFC {limit}, headroom {own}{pool}"
+
     def table(self) -> dict[str, Any]:
         """Return the keys of `switch.lossless` that do not depend on the network."""
         limit = {"alpha": self.alpha} if self.limit is None else {"limit": f"{self.limit}B"}
         offset = {} if self.xon_offset is None else {"xon_offset": f"{self.xon_offset}B"}
         return {**limit, "reserved": f"{self.reserved}B", "xon": f"{self.xon}B", **offset}
+
+
+KEYS = ("alpha", "limit", "reserved", "headroom", "headroom_pool", "xon", "xon_offset")
+"""Keys of `[lossless]` in a fabric's file, with the meaning that they have in `switch.lossless`."""
+
+
+def groups_of(table: Table) -> Groups:
+    """Read the priority groups of a fabric's file.
+
+    Raises
+    ------
+    ShallowsError
+        If a value is invalid, or both `alpha` and `limit` are given.
+    """
+    given = table.content
+
+    def amount(key: str, least: int = 0) -> int | None:
+        return table.size(key, least, 10**12) if key in given else None
+
+    if "alpha" in given and "limit" in given:
+        raise table.wrong("limit", "left out, because alpha is given")
+    alpha = table.number("alpha", ALPHAS[0], ALPHAS[-1], 1.0)
+    if alpha not in ALPHAS:
+        raise table.wrong("alpha", "a power of two from 1/128 to 8")
+    return Groups(
+        alpha,
+        amount("limit", 1),
+        amount("reserved") or 0,
+        None if given.get("headroom") == "auto" else amount("headroom", 1),
+        amount("headroom_pool", 1),
+        amount("xon") or 0,
+        amount("xon_offset"),
+    )
 
 
 @dataclass(frozen=True)
@@ -55,16 +100,18 @@ class Wire:
 
 
 @cache
-def headroom(wire: Wire, cell: int | None = None) -> dict[str, int] | None:
+def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None) -> dict[str, int] | None:
     """Return the headroom that a priority group needs, with its terms in bytes, as `shallows plan` shows it.
 
-    With `cell`, packets occupy whole cells of this size. The result is None if the engine rejects the link,
-    such as one with a rate for which IEEE 802.3 has no response time.
+    With `cell`, packets occupy whole cells of this size. `response_ps` is the response time; its default is
+    that of IEEE 802.3. The result is None if the engine rejects the link, such as one with a rate for which
+    IEEE 802.3 has no response time.
 
     >>> headroom(Wire(100 * 10**9, 500_000, 1500))["needed_bytes"]
     42415
     """
-    found = _parsed(wire, 2, "1TB", {"classes": [0]}, cell=cell)
+    response = {} if response_ps is None else {"response": f"{response_ps}ps"}
+    found = _parsed(wire, 2, "1TB", {"classes": [0], **response}, cell=cell)
     if found is None:
         return None
     (row,) = json.loads(found.headrooms())
