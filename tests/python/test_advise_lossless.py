@@ -10,18 +10,26 @@ import pytest
 
 import shallows as sh
 from shallows import _core
+from shallows.advisor.advice_tables import decisions
+from shallows.advisor.advised import advised
 from shallows.advisor.advising import prepare
+from shallows.advisor.answer import Answer
 from shallows.advisor.candidates import candidates
 from shallows.advisor.carried import carry
+from shallows.advisor.configured import configured, target_of
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.lossless import Groups
+from shallows.advisor.race import Race
 from shallows.advisor.readers import read
+from shallows.advisor.recommendation import recommend
 from shallows.advisor.simulated import assumptions, document, lossless_memory, sweep_text
 from shallows.advisor.simulated_groups import needed
+from shallows.advisor.today import today_of
 from shallows.errors import ShallowsError
 from shallows.runs.source import Source
 from shallows.runs.toml_text import toml_document
 from shallows.sweeps.points import plan
+from shallows.sweeps.sweeps import choose_engine
 
 EXAMPLES = Path(__file__).parents[2] / "experiments" / "advisor"
 ROCE = EXAMPLES / "roce-400g.json"
@@ -217,3 +225,107 @@ def test_a_simulated_candidate_with_enough_headroom_loses_nothing(tmp_path: Path
     classes = run.summary["lossless"]
     assert sum(each["pauses"] for each in classes.values()) > 0
     assert all(each["dropped"] == 0 for each in classes.values())
+
+
+def test_weights_alpha_and_headroom_are_varied_together() -> None:
+    fabric = four(buffer={"pool": "8MB", "ports_per_pool": 16}, lossless={"xon": "1KB"})
+    base = next(each for each in candidates(fabric) if each.name == "standard")
+    found = [each for each in candidates(fabric) if each.name.startswith("standard, ") and each.groups]
+    told = {(each.weights, each.groups.alpha, each.groups.pool) for each in found if each.groups}
+    half = 16 * 2 * needed(fabric) // 2
+    # Two weightings, three values of α and two kinds of headroom; the standard setting is one of the twelve.
+    assert told >= {
+        (weights, alpha, pool)
+        for weights in (None, (20.0, 30.0, 50.0))
+        for alpha in (0.25, 1.0, 4.0)
+        for pool in (None, half)
+        if (weights, alpha, pool) != (None, 1.0, None)
+    }
+    assert {each.queues for each in found if each.alpha == base.alpha} == {base.queues}
+    fixed = candidates(four(lossless={"alpha": 0.5, "headroom": "auto"}))
+    assert not [each.name for each in fixed if "PFC α" in each.name or "pool of headroom" in each.name]
+
+
+def test_marks_before_pauses_are_a_rule_and_a_candidate_of_lossless_classes_only() -> None:
+    classes = [each | {"lossless": True} for each in FOUR["class"]]
+    fabric = four(lossless={"alpha": 1}, **{"class": classes})
+    # αB/(n·(1 + cα)) for B = 4 MB, n = 16 ports and c = 3 classes is 62.5 KB of memory; a packet of 4,134 B
+    # takes 17 cells of 256 B.
+    below = 4e6 / 16 / 4 * 4134 / 4352
+    (rule,) = [each for each in advised(fabric) if each.name == "K, marks before pauses"]
+    assert rule.number == pytest.approx(below, abs=256)
+    (first,) = [each for each in candidates(fabric) if each.name == "ECN first"]
+    assert first.queues[0] is not None
+    assert below - 512 < first.queues[0].kmin <= below
+    assert "ECN first" not in {each.name for each in candidates(four())}
+
+
+def race_of(fabric: Fabric, names: list[str], tmp_path: Path) -> Race:
+    wanted = [each for each in candidates(fabric) if each.name in names]
+    return Race(fabric, wanted, tmp_path, choose_engine("local", 1))
+
+
+def test_a_candidate_that_loses_lossless_packets_cannot_win(tmp_path: Path) -> None:
+    # A pool of headroom with room for one of sixteen groups; the small α makes many of them pause at once.
+    fabric = four(buffer={"pool": "600KB", "ports_per_pool": 16}, traffic={"load": [0.9]}, goal="throughput")
+    standard = next(each for each in candidates(fabric) if each.name == "no ECN")
+    starved = replace(standard, name="starved", groups=replace(fabric.groups, alpha=1 / 128, pool=80_000))
+    race = Race(fabric, [starved, standard], tmp_path, choose_engine("local", 1))
+    race.run(0.0, lambda *_: None)
+    assert race.kept == ["no ECN"]
+    assert "dropped at 90 % load, seed 1" in race.invalid["starved"]
+    found = recommend(race)
+    assert found.candidate.name == "no ECN"
+    assert found.of("starved").invalid
+    assert any("These settings cannot win" in reason and "starved" in reason for reason in found.reasons)
+    table = decisions(Answer(fabric, race=race, recommendation=found))
+    assert table.columns[-2:] == ["pauses, 90 %", "time paused, 90 %"]
+    by_name = {row[0]: row for row in table.rows}
+    assert by_name["starved"][1] == "invalid"
+    assert float(by_name["no ECN"][-2].replace(",", "")) > 0
+
+
+def test_headroom_below_what_can_arrive_cannot_win_even_if_no_run_loses(tmp_path: Path) -> None:
+    fabric, _ = of_config()
+    today, _ = today_of(read(str(ROCE)), fabric)
+    other = candidates(fabric)[0]
+    race = Race(fabric, [today, other], tmp_path, choose_engine("local", 1))
+    assert race.kept == [other.name]
+    assert race.invalid == {"today": "headroom 50 KB, but 82.6 KB can arrive"}
+    race.run(0.0, lambda *_: None)
+    # The current setting is simulated all the same, because the answer compares with it.
+    assert {*race.measured[0.8]} == {"today", other.name}
+
+
+def test_a_race_without_a_valid_candidate_is_an_error(tmp_path: Path) -> None:
+    fabric = four(lossless={"headroom": "10KB"})
+    race = race_of(fabric, ["standard"], tmp_path)
+    with pytest.raises(ShallowsError, match="every setting may lose packets of lossless classes; standard: "):
+        race.run(0.0, lambda *_: None)
+
+
+def test_the_change_sets_weights_groups_and_headroom_and_shrinks_the_pool() -> None:
+    switch = read(str(ROCE))
+    fabric, _ = of_config()
+    chosen = next(
+        each for each in candidates(fabric) if each.name == "standard, PFC α 1/4, headroom of each group"
+    )
+    made = configured("sonic", switch, fabric, chosen)
+    changes = {each["path"]: each.get("value") for each in json.loads(made.change)}
+    profile, pool = "/BUFFER_PROFILE/pg_lossless", "/BUFFER_POOL/ingress_lossless_pool"
+    own = needed(fabric)
+    assert changes[f"{profile}/dynamic_th"] == "-2"
+    assert changes[f"{profile}/xoff"] == str(own)
+    # Four groups with headroom of their own replace a pool of 8 MB.
+    assert changes[f"{pool}/size"] == str(60_000_000 - (4 * own - 8_000_000))
+    assert f"{pool}/xoff" in changes
+    # The queue of a lossless class keeps its limit, which is the whole pool.
+    assert not [path for path in changes if "egress_lossless" in path]
+    weighed = target_of(switch, fabric, replace(chosen, weights=(37.0,)))
+    assert {queue.scheduler.weight for _, queue in weighed.queues() if queue.scheduler} == {37}
+
+
+def test_the_current_setting_needs_no_change() -> None:
+    fabric, _ = of_config()
+    today, _ = today_of(read(str(ROCE)), fabric)
+    assert target_of(read(str(ROCE)), fabric, today) == read(str(ROCE))

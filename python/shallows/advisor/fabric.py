@@ -115,6 +115,11 @@ class Fabric:
         return tuple(place for place, each in enumerate(self.classes) if each.lossless)
 
     @property
+    def has_lossy(self) -> bool:
+        """Return whether some class is lossy."""
+        return len(self.lossless) < len(self.classes)
+
+    @property
     def pipe(self) -> float:
         """Return the bandwidth-delay product of a host's link in bytes."""
         return bdp(self.links.rate, self.links.rtt)

@@ -38,6 +38,7 @@ Unit = Literal["B", "s", "packets", "share", "alpha"]
 D10 = "DCTCP (Alizadeh et al., SIGCOMM '10)"
 BCC = "BCC (Bai et al., INFOCOM '20)"
 MQ_ECN = "MQ-ECN (Bai et al., NSDI '16)"
+DCQCN = "DCQCN (Zhu et al., SIGCOMM '15)"
 DT = "Choudhury and Hahne (IEEE/ACM ToN, 1998)"
 
 
@@ -411,6 +412,19 @@ def headroom(link: float, cable: float, mtu: int) -> Advice | None:
         ),
         "IEEE 802.1Qbb; the response is IEEE 802.3 Annex 31B's",
         "lossless priorities only; chips need more for cells, pipelines and a margin",
+    )
+
+
+def marks_before_pauses(pool: float, alpha: float, ports: int, classes: int, below: float) -> Advice:
+    """Return the threshold below which marks come before pauses; `below` is the engine's number for it."""
+    return Advice(
+        "K, marks before pauses",
+        below,
+        "B",
+        "K ≤ αB / (n·(1 + cα))",
+        (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(ports)), ("c", str(classes))),
+        f"{DCQCN} §4",
+        "only lossless classes, n ports, c lossless classes, any traffic; in whole cells of the chip",
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from shallows import _core
 from shallows.advisor import lossless, rules
 from shallows.advisor.advised import chosen_alpha
-from shallows.advisor.candidates import Candidate, Curve, has_lossy
+from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.fabric import Fabric, Incast
 from shallows.advisor.simulated_groups import Memory, Ports, memory
 from shallows.errors import ScenarioError, ShallowsError
@@ -374,14 +374,14 @@ def _lossless(fabric: Fabric) -> list[str]:
         found.append("Markers act when packets join a queue, not when they leave it, as on this chip.")
     if fabric.buffer.reserved:
         found.append("The reserved buffer of queues (buffer.reserved) is not simulated.")
-    if has_lossy(fabric):
+    if fabric.has_lossy:
         found.append("Lossy classes have no limit at ingress.")
     return found
 
 
 def _alone(fabric: Fabric) -> str:
     """Describe the limits of a single busy lossy queue on the switch and in the smaller simulated pool."""
-    if not has_lossy(fabric):
+    if not fabric.has_lossy:
         return ""
     alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (

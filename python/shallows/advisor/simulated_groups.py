@@ -8,14 +8,14 @@ the fabric.
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from shallows import _core
 from shallows.advisor.fabric import Fabric
-from shallows.advisor.lossless import Groups, Wire, headroom
+from shallows.advisor.lossless import Groups, Wire, headroom, thresholds
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.quantity import rate, size
 from shallows.runs.toml_text import toml_document
@@ -87,6 +87,27 @@ def _no_response(fabric: Fabric) -> ShallowsError:
     )
 
 
+def planned(fabric: Fabric) -> Groups:
+    """Return the priority groups of candidates: as configured, but never with too little headroom."""
+    groups = fabric.groups
+    too_small = groups.headroom is not None and groups.headroom < needed(fabric)
+    return replace(groups, headroom=None) if too_small and "headroom" not in fabric.fixed else groups
+
+
+def marks_first(fabric: Fabric) -> int | None:
+    """Return the marking threshold below which marks come before pauses, if all classes are lossless.
+
+    The engine computes it for the whole switch and any traffic; the result is None if the engine rejects the
+    switch.
+    """
+    if fabric.has_lossy:
+        return None
+    wire, ports, pool = _wire(fabric, fabric.links.rate), max(2, fabric.buffer.ports), int(fabric.buffer.pool)
+    count, cell = len(fabric.lossless), fabric.silicon.cell
+    row = thresholds(wire, ports, pool, planned(fabric), count, 1, cell)
+    return None if row is None else int(row["mark_below_bytes"])
+
+
 def memory(fabric: Fabric, groups: Groups, ports: Ports, network: Mapping[str, Any]) -> Memory:
     """Return the memory of a simulated switch with these groups; `network` is the scenario without traffic.
 
@@ -126,6 +147,20 @@ def memory(fabric: Fabric, groups: Groups, ports: Ports, network: Mapping[str, A
             "raise buffer.pool, or lower lossless.headroom",
         )
     return Memory(common | table, shared + sums[1] + reserved, mine["to-host"], simulated["to-host"])
+
+
+def fits(fabric: Fabric, groups: Groups) -> bool:
+    """Return whether headroom of these groups leaves at least a tenth of the shared memory."""
+    links, count = fabric.links, fabric.buffer.ports * len(fabric.lossless)
+
+    def taken(of: Groups) -> float:
+        if of.pool is not None:
+            return of.pool
+        # Uplinks may need more, so the largest need stands for all ports.
+        most = max(needed(fabric), needed(fabric, links.uplink_rate) if links.uplinks else 0)
+        return count * (most if of.headroom is None else of.headroom)
+
+    return taken(groups) - taken(fabric.groups) <= 0.9 * fabric.buffer.pool
 
 
 def _whole(fabric: Fabric, ports: Ports) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from shallows.advisor.advised import chosen_alpha
-from shallows.advisor.candidates import TODAY, Candidate, Curve, has_lossy
+from shallows.advisor.candidates import TODAY, Candidate, Curve
 from shallows.advisor.configuration import Marking, PortProfile, Queue, Switch
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.resolved import Hints, limit_of
@@ -55,7 +55,7 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
     pool = next((_pool(switch, fabric, each.marking, notes) for each in switch.pools if each.marking), None)
     groups = fabric.groups if fabric.lossless else None
     why = f"the {switch.format} configuration"
-    return Candidate(TODAY, why, TODAY, queues, alpha, pool, groups=groups, lossy=has_lossy(fabric)), notes
+    return Candidate(TODAY, why, TODAY, queues, alpha, pool, groups=groups, lossy=fabric.has_lossy), notes
 
 
 def most_frequent(profiles: Iterable[PortProfile]) -> PortProfile:
