@@ -19,8 +19,8 @@ from shallows.advisor.carried import carry
 from shallows.advisor.configured import configured, target_of
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.lossless import Groups
-from shallows.advisor.race import Race
-from shallows.advisor.readers import read
+from shallows.advisor.race import Drop, Progress, Race
+from shallows.advisor.readers import read, sonic
 from shallows.advisor.recommendation import recommend
 from shallows.advisor.simulated import assumptions, document, lossless_memory, sweep_text
 from shallows.advisor.simulated_groups import needed
@@ -285,6 +285,20 @@ def test_a_candidate_that_loses_lossless_packets_cannot_win(tmp_path: Path) -> N
     assert float(by_name["no ECN"][-2].replace(",", "")) > 0
 
 
+def test_a_candidate_that_only_an_invalid_one_had_beaten_comes_back(tmp_path: Path) -> None:
+    fabric = four()
+    race = race_of(fabric, ["standard", "conservative", "no ECN"], tmp_path)
+    race.run(0.0, lambda *_: None, 1)
+    # "conservative" was dropped before the second round, in which "no ECN" lost packets.
+    race.drops, race.kept = [Drop("conservative", "no ECN", 1, 0.95, ())], ["standard"]
+    race.invalid["no ECN"] = "lost"
+    progress = Progress(2, 1, 3, 0.0)
+    race.go_on(["standard"], 1, progress, lambda *_: None)
+    assert race.kept == ["standard", "conservative"]
+    assert race.seeds("conservative") == race.seeds("standard") == 2
+    assert race.drops == []
+
+
 def test_headroom_below_what_can_arrive_cannot_win_even_if_no_run_loses(tmp_path: Path) -> None:
     fabric, _ = of_config()
     today, _ = today_of(read(str(ROCE)), fabric)
@@ -323,6 +337,30 @@ def test_the_change_sets_weights_groups_and_headroom_and_shrinks_the_pool() -> N
     assert not [path for path in changes if "egress_lossless" in path]
     weighed = target_of(switch, fabric, replace(chosen, weights=(37.0,)))
     assert {queue.scheduler.weight for _, queue in weighed.queues() if queue.scheduler} == {37}
+
+
+def test_new_weights_keep_the_names_of_schedulers_whose_queues_change_together() -> None:
+    def change(of_queues: dict[int, str]) -> dict[str, Any]:
+        tables = {
+            "PORT": {"Ethernet0": {"speed": "100000"}},
+            "SCHEDULER": {name: {"type": "DWRR", "weight": "8"} for name in sorted({*of_queues.values()})},
+            "QUEUE": {f"Ethernet0|{queue}": {"scheduler": name} for queue, name in of_queues.items()},
+        }
+        switch = sonic.read(json.dumps(tables), "config_db.json")
+        fabric, _ = carry(switch, four())
+        first = candidates(fabric)[0]
+        chosen = replace(first, queues=(None,) * 3, pool=None, weights=(20.0, 30.0, 50.0))
+        found = json.loads(configured("sonic", switch, fabric, chosen).change)
+        return {each["path"]: each.get("value") for each in found if "SCHEDULER" in each["path"]}
+
+    assert change({0: "a", 1: "b", 2: "c"}) == {
+        "/SCHEDULER/a/weight": "20",
+        "/SCHEDULER/b/weight": "30",
+        "/SCHEDULER/c/weight": "50",
+    }
+    shared = change({0: "a", 1: "a", 2: "c"})
+    assert "/SCHEDULER/a/weight" not in shared
+    assert shared["/SCHEDULER/c/weight"] == "50"
 
 
 def test_the_current_setting_needs_no_change() -> None:

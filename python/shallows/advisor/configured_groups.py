@@ -1,6 +1,6 @@
 """Weights and priority groups of a candidate in a switch's configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,7 +29,13 @@ def with_groups(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
     if chosen.weights is not None:
         numbers = [each.queue for each in fabric.classes if not each.strict]
         weights = dict(zip(numbers, chosen.weights[len(fabric.classes) - len(numbers) :], strict=True))
-        profiles = tuple(_weighed(each, weights) for each in switch.profiles)
+        shared: dict[str, set[float | None]] = {}
+        for _, queue in switch.queues():
+            if queue.scheduler is not None and queue.scheduler.name is not None:
+                shared.setdefault(queue.scheduler.name, set()).add(weights.get(queue.number))
+        # A scheduler keeps its name if all of its queues get the same weight.
+        kept = {name for name, found in shared.items() if len(found) == 1}
+        profiles = tuple(_weighed(each, weights, kept) for each in switch.profiles)
         switch = replace(switch, profiles=profiles)
     groups = chosen.groups
     if groups is None or groups == fabric.groups:
@@ -64,15 +70,16 @@ def _taken(groups: Groups, own: int, count: int) -> int:
     return count * (own if groups.headroom is None else groups.headroom)
 
 
-def _weighed(profile: PortProfile, weights: Mapping[int, float]) -> PortProfile:
+def _weighed(profile: PortProfile, weights: Mapping[int, float], kept: Set[str]) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
     for number, weight in weights.items():
         queue = queues.get(number, Queue(number))
         before = queue.scheduler or Scheduler("dwrr")
+        name = before.name if before.name in kept else None
         if before.percent is not None:
-            after = replace(before, percent=Fraction(round(weight)), name=None)
+            after = replace(before, percent=Fraction(round(weight)), name=name)
         else:
-            after = replace(before, weight=round(weight), name=None)
+            after = replace(before, weight=round(weight), name=name)
         if after != before:
             queues[number] = replace(queue, scheduler=after)
     return replace(profile, queues=tuple(queues[number] for number in sorted(queues)))

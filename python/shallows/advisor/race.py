@@ -206,14 +206,26 @@ class Race:
         for seeds, behind in lacking.items():
             self._run(behind, range(seeds + 1, last + 1), progress, on_round)
         self.rounds = last
+        self._reinstate(progress, on_round)
         self._look()
 
     def _round(self, progress: Progress, on_round: OnRound) -> None:
         """Run one more seed of each remaining candidate, at each load."""
         self._run(self._with_today(self.kept), [self.rounds + 1], progress, on_round)
         self.rounds += 1
+        self._reinstate(progress, on_round)
         if self.rounds == 1:
             self._choose()
+
+    def _reinstate(self, progress: Progress, on_round: OnRound) -> None:
+        """Take back candidates that an invalid candidate had beaten, and run their missing seeds."""
+        while undone := [drop for drop in self.drops if drop.by in self.invalid]:
+            self.drops = [drop for drop in self.drops if drop not in undone]
+            for name in (drop.name for drop in undone if drop.name not in self.invalid):
+                self.kept.append(name)
+                self._run([name], range(self.seeds(name) + 1, self.rounds + 1), progress, on_round)
+            order = [each.name for each in self.candidates]
+            self.kept.sort(key=order.index)
 
     def _run(self, names: Sequence[str], seeds: Sequence[int], progress: Progress, on_round: OnRound) -> None:
         done = run_set(
