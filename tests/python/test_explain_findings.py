@@ -27,7 +27,6 @@ from shallows.advisor.configuration import (
 from shallows.advisor.explain import explain
 from shallows.advisor.finding import Finding
 from shallows.advisor.findings import find
-from shallows.advisor.findings_of_memory import headroom
 from shallows.advisor.readers import sonic
 from shallows.advisor.resolved import Hints, resolve
 from sonic_files import PORTS, Tables, curve, leaf
@@ -97,6 +96,9 @@ def unmarked(tables: Tables) -> None:
         ("fires-after-limit", [lossy("582400", "582400")], [lossy("572000", "572000")]),
         # With sixteen busy ones priority groups are paused at 10.88/17 = 640 KB.
         ("pause-before-mark", [lossless("208000", "650000")], [lossless("208000", "624000")]),
+        # DCQCN's bound for four ports and one lossless class with α = 1: B/(4·2) of B = 10.9 MB is 1.36 MB of
+        # memory, and 1.26 MB on the wire, because a packet of 1,538 B takes eight cells of 208 B.
+        ("mark-after-pause", [lossless("1260000", "1260000")], [lossless("1250000", "1250000")]),
         ("no-profile", [unmarked], []),
         ("not-ect-dropped", [lossy(*RAMP, wred="true")], [lossless(*RAMP, wred="false")]),
         ("enable-false", [], [lossy("208000", "208000", "100", "true")]),
@@ -120,11 +122,11 @@ def unmarked(tables: Tables) -> None:
         ("default-nobody-set", [without("WRED_PROFILE", "LOSSLESS", "green_max_threshold")], None),
         ("value-with-blank", [lossy(" 208000", "208000")], []),
         ("not-valid", [fields("QUEUE", f"{PORTS[0]}|0", wred_profile="GONE")], []),
-        # 100 Gbit/s, 40 m, MTU 1500: 33,376 B.
+        # 100 Gbit/s, 40 m, MTU 1500: 1,622 + 5,000 + 394 · 64 + 1,538 + 1,539 = 34,915 B.
         (
             "headroom-insufficient",
-            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="33375")],
-            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="33376")],
+            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="34914")],
+            [fields("BUFFER_PROFILE", "pg_lossless_100000_40m_profile", xoff="34915")],
         ),
         (
             "headroom-insufficient",
@@ -217,23 +219,17 @@ def test_findings_come_gravest_first_and_name_their_place() -> None:
     assert found[0].source.text == "green_min_threshold: '416000'"
 
 
-@pytest.mark.parametrize(
-    ("rate", "metres", "mtu", "expected"),
-    [
-        # IEEE 802.1Qbb's sum with 38 B of framing, 84 B of PFC frame and 2·10⁸ m/s, by hand: at 40 Gbit/s and
-        # 100 m 1538 + 84 + 5000 + 118 · 64 + 1538.
-        (40, 100, 1500, 15_712),
-        (100, 5, 1500, 29_001),
-        (100, 100, 9216, 56_308),
-        (400, 2000, 4200, 1_066_480),
-    ],
-)
-def test_headroom_is_the_sum_of_what_still_comes(rate: int, metres: int, mtu: int, expected: int) -> None:
-    assert headroom(rate * 10**9, Fraction(metres), mtu) == expected
+def test_marks_that_never_come_before_pauses_are_a_warning_and_those_that_may_are_a_note() -> None:
+    def found(kmin: str) -> Finding:
+        (finding,) = [each for each in findings(lossless(kmin, kmin)) if each.code == "mark-after-pause"]
+        return finding
 
-
-def test_headroom_of_an_unknown_rate_is_not_guessed() -> None:
-    assert headroom(7 * 10**9, Fraction(5), 1500) is None
+    # Three ports that send to the fourth hold 3B/(1 + 3) = 8.16 MB when PFC pauses them; 9 MB never wait.
+    # These are 7.54 MB on the wire, because a packet of 1,538 B takes eight cells of 208 B of a Tomahawk.
+    late, unsure = found("9000000"), found("2000000")
+    assert (late.severity, unsure.severity) == ("warning", "note")
+    assert "if 3 ports send to one port, PFC pauses them when 7.54 MB wait for it" in late.what
+    assert "only below 1.26 MB does it come before PFC" in unsure.what
 
 
 def test_placeholders_of_shipped_configurations_are_said_to_be_off() -> None:

@@ -260,8 +260,11 @@ def _unit(objective: Objective, found: Sequence[Beside]) -> Unit:
 def _curves(found: Answer, recommendation: Recommendation) -> Chart:
     """Return a chart of marking curves, with the limits of a queue for several numbers of busy ports."""
     buffer, chosen = found.fabric.buffer, recommendation.candidate
+    alpha, held = chosen.alpha, "limit"
+    if chosen.groups and not chosen.lossy:
+        alpha, held = chosen.groups.alpha, "paused"
     limits = [
-        (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.reserved)
+        (count, busy_share(buffer.pool, alpha, count) + buffer.reserved)
         for count in LIMITS
         if count <= buffer.ports
     ]
@@ -274,7 +277,7 @@ def _curves(found: Answer, recommendation: Recommendation) -> Chart:
     ]
     free = [look for look in range(GREY + 1) if look not in {line.look for line in lines}]
     lines += [
-        Line(f"limit, {count} busy", look, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
+        Line(f"{held}, {count} busy", look, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
         for look, (count, limit) in zip(free, limits, strict=False)
     ]
     x, y = Axis(f"backlog of a queue ({unit.name})", unit.name), Axis("marked (%)", "%")
@@ -308,6 +311,11 @@ def _watch(recommendation: Recommendation) -> list[tuple[str, str]]:
     """Return counters to monitor, with their expected values."""
     return [
         ("ECN-marked packets of each queue", "they grow at busy times, and long before drops do"),
+        *(
+            [("PFC frames of each priority, sent and received", _expected(recommendation, "pauses"))]
+            if recommendation.candidate.groups
+            else []
+        ),
         ("WRED and tail drops of each queue", _expected(recommendation, "loss_rate_in_switches")),
         ("watermark of the pool", "it stays below the pool; above Kmax of the pool everything is marked"),
         ("hosts: nstat TcpExtTCPTimeouts, TcpRetransSegs", "they fall with drops; a timeout costs RTOmin"),

@@ -1,15 +1,17 @@
 """Tables of an answer, for the terminal and for its page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shallows.advisor.answer import Answer
-from shallows.advisor.candidates import Candidate, Curve
+from shallows.advisor.candidates import Candidate, Curve, weights_text
 from shallows.advisor.configured import differences
 from shallows.advisor.goals import AXES, value_text
+from shallows.advisor.lossless import Groups
 from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
 from shallows.advisor.simulated import BINS
+from shallows.advisor.simulated_groups import needed
 from shallows.comparison.verdicts import LEGEND, SYMBOLS, Judgement
 from shallows.quantity import digits, percent, signed
 from shallows.runs.bins import defined
@@ -78,13 +80,56 @@ def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list
     if chosen.pool or (today and today.pool):
         pool, theirs = _of_curve(found, chosen.pool), _of_curve(found, today.pool if today else None)
         lines.append(("marking of the pool", pool, theirs, chosen.why))
-    before = (alpha_text(today.alpha) if today else NOTHING, NOTHING, NOTHING)
-    why = "as the fabric's file has it" if found.fabric.buffer.alpha is not None else "burst absorption"
-    why = chosen.why if chosen is today else why
-    lines.append(("α", (alpha_text(chosen.alpha), NOTHING, NOTHING), before, why))
+    if chosen.lossy:
+        before = (alpha_text(today.alpha) if today else NOTHING, NOTHING, NOTHING)
+        why = "as the fabric's file has it" if found.fabric.buffer.alpha is not None else "burst absorption"
+        why = chosen.why if chosen is today else why
+        lines.append(("α", (alpha_text(chosen.alpha), NOTHING, NOTHING), before, why))
+    lines += _of_lossless(found, chosen, today)
     rto = seconds(found.fabric.rto)
     lines.append(("RTOmin of hosts", (rto, NOTHING, rto), (NOTHING, NOTHING, NOTHING), "as simulated"))
     return lines
+
+
+def _of_lossless(
+    found: Answer, chosen: Candidate, today: Candidate | None
+) -> list[tuple[str, Said, Said, str]]:
+    """Return the numbers of lossless classes in a setting."""
+    mine, theirs = chosen.groups, today.groups if today else None
+    if mine is None:
+        return []
+
+    def line(name: str, show: Callable[[Groups], str], why: str) -> tuple[str, Said, Said, str]:
+        before = show(theirs) if theirs else NOTHING
+        return name, (show(mine), NOTHING, NOTHING), (before, NOTHING, NOTHING), why
+
+    def own(groups: Groups) -> str:
+        return f"{needed(found.fabric) if groups.headroom is None else groups.headroom:,} B"
+
+    said = "bytes that can arrive after the decision to pause, in cells"
+    given, kept = found.fabric.groups, "as configured" if found.switch else "as the fabric's file has it"
+    limit = "α of priority groups" if mine.limit is None else "limit of priority groups"
+    lines = [
+        line(limit, _limit_text, kept if mine.alpha == given.alpha else chosen.why),
+        line("headroom of a priority group", own, said if mine.headroom is None else kept),
+    ]
+    if mine.pool is not None or (theirs and theirs.pool is not None):
+        lines.append(line("pool of headroom", _pool_text, kept if mine.pool == given.pool else chosen.why))
+    if len(found.fabric.classes) > 1:
+        before = weights_text([each.weight for each in found.fabric.classes])
+        after = weights_text(chosen.weights) if chosen.weights else before
+        why = chosen.why if chosen.weights else kept
+        shown = before if today else NOTHING
+        lines.append(("weights", (after, NOTHING, NOTHING), (shown, NOTHING, NOTHING), why))
+    return lines
+
+
+def _limit_text(groups: Groups) -> str:
+    return alpha_text(groups.alpha) if groups.limit is None else f"{groups.limit:,} B"
+
+
+def _pool_text(groups: Groups) -> str:
+    return "none" if groups.pool is None else f"{groups.pool:,} B"
 
 
 def _of_curve(found: Answer, curve: Curve | None) -> Said:
@@ -131,6 +176,11 @@ def decisions(found: Answer) -> Table:
     known = any(each and math.isfinite(each.low) and math.isfinite(each.high) for each in judged)
     by = "by paired intervals that hold together with 95 %" if known else "too few seeds for intervals"
     note = f"Versus the first setting: {LEGEND}; {by}. Left: not dropped in the race. Sizes: {defined(BINS)}."
+    if found.fabric.lossless:
+        note += (
+            " Pauses and time paused: sums over all ports and lossless classes. Invalid: packets of lossless "
+            "classes were lost, or the headroom is smaller than what can arrive."
+        )
     return Table("All settings", columns, rows, names=1, note=note)
 
 
@@ -150,7 +200,8 @@ def _row(each: Standing, is_first: bool) -> list[str]:
         + ("" if is_first else f" {SYMBOLS[beside.verdict]}")
         for beside in each.beside
     ]
-    return [each.candidate.name, "yes" if each.kept else "no", str(each.seeds), *cells]
+    left = "invalid" if each.invalid else "yes" if each.kept else "no"
+    return [each.candidate.name, left, str(each.seeds), *cells]
 
 
 def classes(found: Answer) -> Table:

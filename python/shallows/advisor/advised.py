@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from shallows.advisor import rules
 from shallows.advisor.fabric import TRANSPORTS, Fabric, TrafficClass
 from shallows.advisor.rules import Advice, bdp
+from shallows.advisor.simulated_groups import marks_first
 from shallows.quantity import digits, ranges, size
 
 BUSY = (1, 4, 8, 16)
@@ -102,7 +103,18 @@ def _buffer(fabric: Fabric) -> list[Advice]:
     kmax = rules.pool_kmax(buffer.pool, alpha, needed.number)
     found += [needed, kmax, rules.pool_kmin(kmax.number, link, buffer.ports)]
     found.append(rules.burst_limit(buffer.pool, alpha, min(2, buffer.ports), buffer.reserved))
-    return [*found, rules.headroom(link, 100 * METRE, fabric.links.mtu)]
+    cable = fabric.links.delay if fabric.lossless else 100 * METRE
+    headroom = rules.headroom(link, cable, fabric.links.mtu)
+    return [*found, *([headroom] if headroom else []), *_marks_first(fabric)]
+
+
+def _marks_first(fabric: Fabric) -> list[Advice]:
+    """Return the threshold below which marks come before pauses, for a fabric with such a threshold."""
+    groups, count = fabric.groups, len(fabric.lossless)
+    below = marks_first(fabric)
+    if below is None or groups.limit is not None:
+        return []
+    return [rules.marks_before_pauses(fabric.buffer.pool, groups.alpha, fabric.buffer.ports, count, below)]
 
 
 def _hosts(fabric: Fabric) -> list[Advice]:

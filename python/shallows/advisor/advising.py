@@ -9,6 +9,7 @@ from pathlib import Path
 from shallows.advisor import readers, writers
 from shallows.advisor.advice_page import write_advice
 from shallows.advisor.answer import Answer, OnVariation, answer
+from shallows.advisor.carried import carry
 from shallows.advisor.configuration import Switch
 from shallows.advisor.configured import Configured, configured
 from shallows.advisor.fabric import Fabric
@@ -96,7 +97,9 @@ def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: s
         found.to = to
     if config is not None:
         found.switch = readers.read(config)
-        found.today, found.notes = today_of(found.switch, found.fabric)
+        found.fabric, notes = carry(found.switch, found.fabric)
+        found.today, more = today_of(found.switch, found.fabric)
+        found.notes = [*notes, *more]
     return found
 
 

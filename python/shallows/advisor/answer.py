@@ -134,6 +134,7 @@ class Answer:
             "reasons": list(self.recommendation.reasons),
             "cannot_be_told_from": list(self.recommendation.equals),
             "kept": list(self.race.kept),
+            "invalid": dict(self.race.invalid),
             "dropped": [asdict(each) for each in self.race.drops],
             "seeds": self.race.rounds,
             "packet_hops": self.race.packet_hops,

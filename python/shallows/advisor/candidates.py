@@ -6,11 +6,14 @@ candidates is recommended, so numbers with a reason come first.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from shallows.advisor import rules
 from shallows.advisor.advised import chosen_alpha, of_transport
 from shallows.advisor.fabric import TRANSPORTS, Fabric
+from shallows.advisor.lossless import ALPHAS, Groups
+from shallows.advisor.simulated_groups import fits, marks_first, needed, planned
 from shallows.quantity import percent, size
 
 BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
@@ -20,6 +23,9 @@ PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
 """Maximum probabilities of ramps around the threshold that operators use for DCTCP."""
 
 TODAY = "today"
+
+LEAST_SHIFT = 0.02
+"""Smallest change of a class's share of the link for which other weights are a candidate."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,18 @@ class Candidate:
     """Threshold on waiting time in seconds, instead of queue curves."""
     follows: int | None = None
     """MQ-ECN's K for a lone queue, in bytes, instead of queue curves."""
+    groups: Groups | None = None
+    """Priority groups of lossless classes; None without such classes."""
+    weights: tuple[float, ...] | None = None
+    """Weights of the classes' queues in the round robin; None for those of the fabric."""
+    lossy: bool = True
+    """Whether some class is lossy; α limits the queues of such classes only."""
 
     @property
     def settings(self) -> tuple[object, ...]:
         """Return a key that is equal for candidates with equal settings."""
-        return self.queues, self.alpha, self.pool, self.sojourn, self.follows
+        alpha = self.alpha if self.lossy else None
+        return self.queues, alpha, self.pool, self.sojourn, self.follows, self.groups, self.weights
 
     @property
     def text(self) -> str:
@@ -81,7 +94,10 @@ class Candidate:
             texts = [curve.text if curve else "no marks" for curve in self.queues]
             marking = texts[0] if len(set(texts)) == 1 else " / ".join(texts)
         pool = f", pool {self.pool.text}" if self.pool else ""
-        return f"{marking}{pool}, α {rules.alpha_text(self.alpha)}"
+        alpha = f", α {rules.alpha_text(self.alpha)}" if self.lossy else ""
+        groups = f", {self.groups.text}" if self.groups else ""
+        weights = f", weights {weights_text(self.weights)}" if self.weights else ""
+        return f"{marking}{pool}{alpha}{groups}{weights}"
 
     def markers(self, at: str) -> list[dict[str, Any]]:
         """Return the markers of a scenario with this setting."""
@@ -97,6 +113,15 @@ class Candidate:
         if self.pool:
             found.append(self.pool.marker(at=at, scope="pool"))
         return found
+
+
+def weights_text(weights: Sequence[float]) -> str:
+    """Format weights.
+
+    >>> weights_text((8, 18.0, 22.5))
+    '8/18/22.5'
+    """
+    return "/".join(f"{each:g}" for each in weights)
 
 
 @dataclass(frozen=True)
@@ -132,10 +157,79 @@ DEFAULTS = (
 def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate]:
     """Return all distinct candidates in order; the current setting is always included."""
     found: list[Candidate] = []
-    for each in [*([today] if today else []), *_rules(fabric), *_defaults(fabric), *_between(fabric)]:
+    mine = [*_rules(fabric), *_defaults(fabric), *_between(fabric)]
+    if fabric.lossless:
+        mine = _with_groups(fabric, mine)
+    for each in [*([today] if today else []), *mine]:
         if all(each.settings != other.settings for other in found):
             found.append(each)
     return found
+
+
+def _with_groups(fabric: Fabric, mine: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates with the planned priority groups, and those that vary groups and weights."""
+    groups, lossy = planned(fabric), fabric.has_lossy
+    # The simulation of lossless classes has no markers that act when packets leave.
+    found = [replace(each, groups=groups, lossy=lossy) for each in mine if each.sojourn is None]
+    standard = next(each for each in found if each.name == "standard")
+    if below := marks_first(fabric):
+        first = below // fabric.silicon.cell * fabric.silicon.cell
+        if first > fabric.links.mtu:
+            why = f"K ≤ αB/(n·(1 + cα)) ({rules.DCQCN} §4)"
+            queues = (Curve(first, first),) * len(fabric.classes)
+            first_marks = replace(standard, name="ECN first", why=why, queues=queues)
+            found.insert(found.index(standard) + 1, first_marks)
+    return [*found, *_jointly(fabric, standard, groups)]
+
+
+def _jointly(fabric: Fabric, standard: Candidate, base: Groups) -> Iterator[Candidate]:
+    """Yield every combination of weights, α of priority groups and headroom, with the standard marking."""
+    for weights, alpha, (name, headroom) in product(
+        (None, *_weightings(fabric)), _group_alphas(fabric, base), _headrooms(fabric, base)
+    ):
+        groups = replace(headroom, alpha=alpha)
+        if groups == base and weights is None:
+            continue
+        parts = [f"PFC α {rules.alpha_text(alpha)}"] if alpha != base.alpha else []
+        parts += [name] if name else []
+        parts += [f"weights {weights_text(weights)}"] if weights else []
+        why = "weights, α of priority groups and headroom, varied together"
+        named = f"standard, {', '.join(parts)}"
+        yield replace(standard, name=named, why=why, origin="between", groups=groups, weights=weights)
+
+
+def _weightings(fabric: Fabric) -> Iterator[tuple[float, ...]]:
+    """Yield weights in proportion to the load of each class, unless the fabric has these weights."""
+    weighted = [each for each in fabric.classes if not each.strict]
+    total, share = sum(each.weight for each in weighted), sum(each.share for each in weighted)
+    own = tuple(
+        each.weight if each.strict else float(max(1, round(100 * each.share / share)))
+        for each in fabric.classes
+    )
+    if any(abs(each.weight / total - each.share / share) > LEAST_SHIFT for each in weighted):
+        yield own
+
+
+def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
+    if base.limit is not None or "alpha" in fabric.fixed:
+        return [base.alpha]
+    possible = [each for each in fabric.silicon.alphas if each in ALPHAS]
+    return [base.alpha, *_neighbours(possible, base.alpha)]
+
+
+def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
+    """Yield names and groups: headroom as planned, and of each group instead of a pool, or vice versa."""
+    yield "", base
+    if {"headroom", "headroom_pool"} & {*fabric.fixed}:
+        return
+    if base.pool is not None:
+        other = "headroom of each group", replace(base, headroom=None, pool=None)
+    else:
+        groups = fabric.buffer.ports * len(fabric.lossless)
+        half = groups * (base.headroom or needed(fabric)) // 2
+        other = f"pool of headroom {size(half)}", replace(base, pool=half)
+    if fits(fabric, other[1]):
+        yield other
 
 
 def step(fabric: Fabric, threshold: float) -> Curve:
@@ -237,7 +331,9 @@ def _between(fabric: Fabric) -> Iterator[Candidate]:
         name = f"ramp, {percent(curve.pmax)}"
         why = "Kmin and Kmax half and twice the threshold of practice"
         yield Candidate(name, why, "between", (curve,) * len(fabric.classes), chosen_alpha(fabric))
-    yield from _other_alphas(fabric, standard)
+    if fabric.has_lossy:
+        # α limits the queues of lossy classes only.
+        yield from _other_alphas(fabric, standard)
 
 
 def _other_alphas(fabric: Fabric, standard: float) -> Iterator[Candidate]:

@@ -1,6 +1,6 @@
 """The recommendation in a vendor's syntax: the smallest change, and its rounding."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -9,6 +9,7 @@ from shallows.advisor import readers, writers
 from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.configuration import Allotment, Marking, Pool, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.configuration import Curve as SwitchCurve
+from shallows.advisor.configured_groups import with_groups
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.today import in_bytes, memory_of, today_of
 from shallows.advisor.units import converted
@@ -93,9 +94,11 @@ def target_of(
         for number, curve in curves.items()
         if curve
     }
-    profiles = tuple(_profile(each, names, curves, chosen.alpha) for each in switch.profiles)
+    lossless = {fabric.classes[place].queue for place in fabric.lossless}
+    profiles = tuple(_profile(each, names, curves, chosen.alpha, lossless) for each in switch.profiles)
     kept = [each for each in switch.markings if each.name not in made]
     switch = replace(switch, profiles=profiles, markings=(*kept, *made.values()))
+    switch = with_groups(switch, fabric, chosen)
     return _with_pool(switch, fabric, chosen) if chosen.pool else switch
 
 
@@ -165,17 +168,24 @@ def _marking(
 
 
 def _profile(
-    profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
+    profile: PortProfile,
+    names: Mapping[int, str],
+    curves: Mapping[int, Curve | None],
+    alpha: float,
+    lossless: Set[int],
 ) -> PortProfile:
+    """Return a profile with these markings, and with this α for the queues of lossy classes."""
     queues = {queue.number: queue for queue in profile.queues}
     # A queue without an allotment gets the allotment of another queue, preferably one in a pool.
     others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
     other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
         queue = queues.get(number, Queue(number))
-        allotment = queue.allotment or other
-        if allotment.alpha is None or float(allotment.alpha) != alpha:
-            allotment = replace(allotment, alpha=Fraction(alpha), limit=None, unlimited=False)
+        allotment = queue.allotment
+        if number not in lossless:
+            allotment = allotment or other
+            if allotment.alpha is None or float(allotment.alpha) != alpha:
+                allotment = replace(allotment, alpha=Fraction(alpha), limit=None, unlimited=False)
         marking = name if curves[number] else None
         queues[number] = replace(queue, marking=marking, allotment=allotment)
     return replace(profile, queues=tuple(queues[number] for number in sorted(queues)))
@@ -230,7 +240,15 @@ def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -
         read, _ = today_of(shown, fabric)
     except ShallowsError:
         return None
-    rounded = replace(read, name=f"{chosen.name}, as {format_} has it", why=chosen.why, alpha=chosen.alpha)
+    # Weights and numbers of priority groups are written exactly or listed as left out.
+    rounded = replace(
+        chosen,
+        name=f"{chosen.name}, as {format_} has it",
+        origin=read.origin,
+        queues=read.queues,
+        pool=read.pool,
+        sojourn=None,
+    )
     return None if rounded.settings == chosen.settings else rounded
 
 

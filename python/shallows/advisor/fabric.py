@@ -1,7 +1,7 @@
 """A fabric as its operator describes it: chip, links, classes, traffic and goals (docs/advisor.md)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from shallows.advisor import goals
 from shallows.advisor.goals import Goal
 from shallows.advisor.links import KEYS as LINKS
 from shallows.advisor.links import Links, links_of
+from shallows.advisor.lossless import KEYS as LOSSLESS
+from shallows.advisor.lossless import Groups, groups_of
 from shallows.advisor.reading import KEYS, REMEDY, Table, load
 from shallows.advisor.rules import LAMBDA_DCTCP, LAMBDA_HALVING, bdp
 from shallows.advisor.silicon import Silicon, silicon_of
@@ -62,6 +64,8 @@ class TrafficClass:
     """Distribution of flow sizes, in the notation of scenarios."""
     queue: int
     """Number of its queue in the switch's configuration."""
+    lossless: bool = False
+    """Whether PFC pauses its senders."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,20 @@ class Fabric:
     """Assumptions about values that the file lacks."""
     every_second: str | None = None
     """Transport that every second host uses instead of the transport of each class, if any."""
+    groups: Groups = field(default=Groups())
+    """Priority groups of lossless classes; `buffer.pool` is the memory that they leave to be shared."""
+    fixed: tuple[str, ...] = ()
+    """Keys of `[lossless]` in the file, whose values candidates do not vary."""
+
+    @property
+    def lossless(self) -> tuple[int, ...]:
+        """Return the indices of lossless classes in `classes`."""
+        return tuple(place for place, each in enumerate(self.classes) if each.lossless)
+
+    @property
+    def has_lossy(self) -> bool:
+        """Return whether some class is lossy."""
+        return len(self.lossless) < len(self.classes)
 
     @property
     def pipe(self) -> float:
@@ -167,6 +185,7 @@ class Fabric:
             raise traffic.wrong("incast", f"a table with fewer senders than the {hosts} simulated hosts")
         flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
         marks = _marks(of_buffer, silicon)
+        lossless = Table(f"{file}: lossless", document.get("lossless", {}), LOSSLESS)
         return cls(
             _name(table, Path(file).stem or "fabric"),
             silicon,
@@ -182,6 +201,8 @@ class Fabric:
             hosts,
             flows,
             tuple(notes),
+            groups=groups_of(lossless),
+            fixed=tuple(lossless.content),
         )
 
     def rounded(self, size: float) -> int:
@@ -207,7 +228,7 @@ LEAST_POOL, MOST_POOL = 10_000, 10**12
 
 BUFFER = ("pool", "ports_per_pool", "reserved", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
-CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue")
+CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue", "lossless")
 SIMULATED = ("hosts", "flows")
 
 
@@ -313,6 +334,7 @@ def _class(table: Table, number: int, count: int, base: Path) -> TrafficClass:
         table.text("transport", "dctcp", tuple(TRANSPORTS)),
         sizes,
         table.whole("queue", 0, 15, number),
+        table.flag("lossless"),
     )
 
 

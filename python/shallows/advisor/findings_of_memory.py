@@ -1,32 +1,21 @@
 """Findings about buffer memory and scheduling, and findings for the `Note`s made while a file was read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from shallows.advisor.finding import DT, Finding, Rule, Severity, queues, together
 from shallows.advisor.linux_red import CERTAIN
-from shallows.advisor.resolved import Resolved
-from shallows.advisor.rules import RESPONSE_QUANTA, after_pause
+from shallows.advisor.lossless import Groups, Wire, headroom, thresholds
+from shallows.advisor.resolved import Class, Limit, Resolved
 from shallows.advisor.unread import cited
 from shallows.quantity import digits, rate, size
 
-METRES_PER_SECOND = 2 * 10**8
-"""Speed of light in fibre."""
+PS_PER_METRE = 5_000
+"""Delay of a metre of fibre in picoseconds."""
 
 SHARES = Fraction(1, 1000)
 """Amount by which a sum of percentages may exceed 100 %, as a share, because percentages are rounded."""
-
-
-def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
-    """Return the maximum number of bytes that arrive after the decision to pause; None for an unknown rate.
-
-    >>> headroom(100 * 10**9, Fraction(100), 1500), headroom(40 * 10**9, Fraction(100), 1500)
-    (40876, 15712)
-    """
-    quanta = RESPONSE_QUANTA.get(rate // 10**9)
-    if quanta is None:
-        return None
-    return int(after_pause(2 * metres * rate / (8 * METRES_PER_SECOND), quanta, mtu))
 
 
 def pauses(resolved: Resolved) -> Iterator[Finding]:
@@ -56,14 +45,75 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
         )
 
 
+def marks_after_pauses(resolved: Resolved) -> Iterator[Finding]:
+    """Find lossless queues that mark after PFC has paused the senders, or may do so."""
+    for classes in together(resolved.classes):
+        each = classes[0]
+        if each.group_limit is None or each.curve is None or not each.kmin or each.rate is None:
+            continue
+        ports = sum(len(profile.ports) for profile in resolved.switch.profiles if profile.groups)
+        row = _thresholds(resolved, each, each.group_limit, each.kmin, ports)
+        if row is None:
+            continue
+        late = [level for level in row["levels"] if level["groups"] > 1 and level["pause_first"]]
+        if late:
+            senders, backlog = late[0]["groups"], late[0]["queue_bytes"]
+            yield Finding(
+                "mark-after-pause",
+                "warning",
+                f"{queues(classes)}: marking begins at {size(each.kmin)}, but if {senders} ports send to one "
+                f"port, PFC pauses them when {size(backlog)} wait for it",
+                "PFC stops whole links, and ECN never slows the senders",
+                f"begin the curve below {size(backlog)}; below {size(row['mark_below_bytes'])}, marks come "
+                "before pauses for any traffic",
+                f"Zhu et al., DCQCN, SIGCOMM 2015, §4; {DT}",
+                each.curve.source,
+            )
+        elif each.kmin > row["mark_below_bytes"]:
+            yield Finding(
+                "mark-after-pause",
+                "note",
+                f"{queues(classes)}: marking begins at {size(each.kmin)}; only below "
+                f"{size(row['mark_below_bytes'])} does it come before PFC for any traffic between "
+                f"{ports} ports",
+                "if one port sends to several congested ports, its priority group can pause it while none of "
+                "their queues marks",
+                f"begin the curve below {size(row['mark_below_bytes'])} if the queue then still fills its "
+                "link, or raise the priority group's α",
+                "Zhu et al., DCQCN, SIGCOMM 2015, §4",
+                each.curve.source,
+            )
+
+
+def _thresholds(
+    resolved: Resolved, each: Class, limit: Limit, kmin: int, ports: int
+) -> Mapping[str, Any] | None:
+    """Return the engine's thresholds of pauses for the priority group of a queue; None if unknown."""
+    group = each.group
+    if ports < 2 or each.rate is None or group is None:
+        return None
+    chip = resolved.chip
+    cell = chip.cell.value if chip and chip.cell else None
+    held = group.allotment.reserved if group.allotment else None
+    reserved = (held.bytes(cell=cell) or 0) if held else 0
+    if limit.alpha is not None:
+        groups = Groups(alpha=float(limit.alpha), reserved=reserved)
+    else:
+        groups = Groups(limit=limit.most, reserved=reserved)
+    lossless = {queue.number for queue in each.profiles[0].queues if queue.lossless}
+    wire = Wire(each.rate, 0, resolved.hints.mtu)
+    return thresholds(wire, ports, limit.memory, groups, len(lossless), kmin, cell)
+
+
 def headrooms(resolved: Resolved) -> Iterator[Finding]:
-    """Find priority groups with too little headroom for the data that may arrive after PAUSE (IEEE 802.3)."""
+    """Find priority groups with less headroom than the data that may arrive after the decision to pause."""
     seen = set()
     for profile in resolved.switch.profiles:
         speed, metres = resolved.rate_of(profile), profile.cable or resolved.hints.cable
         if speed is None or metres is None:
             continue
-        needed = headroom(speed, metres, resolved.hints.mtu)
+        terms = headroom(Wire(speed, int(metres * PS_PER_METRE), resolved.hints.mtu))
+        needed = terms["needed_bytes"] if terms else None
         for group in profile.groups:
             cell = resolved.chip.cell.value if resolved.chip and resolved.chip.cell else None
             has = group.xoff.bytes(cell=cell) if group.xoff else None
@@ -74,7 +124,7 @@ def headrooms(resolved: Resolved) -> Iterator[Finding]:
                 "headroom-insufficient",
                 "error",
                 f"priority group {group.number} has {size(has)} of headroom, but {size(needed)} may arrive "
-                f"after PAUSE ({rate(speed)}, {digits(float(metres))} m, "
+                f"after the decision to pause ({rate(speed)}, {digits(float(metres))} m, "
                 f"MTU {resolved.hints.mtu})",
                 "a lossless class loses packets",
                 f"give at least {needed:,} B, plus the chip's cells and pipeline",
@@ -248,4 +298,13 @@ def notes(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(note.code, severity, note.what, why, fix, "", note.source)
 
 
-RULES: tuple[Rule, ...] = (headrooms, pauses, no_headroom, sums, beyond_memory, alphas, notes)
+RULES: tuple[Rule, ...] = (
+    headrooms,
+    pauses,
+    marks_after_pauses,
+    no_headroom,
+    sums,
+    beyond_memory,
+    alphas,
+    notes,
+)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shallows.errors import ShallowsError
-from shallows.quantity import parse_quantity, percent
+from shallows.quantity import digits, parse_quantity, percent
 from shallows.series.metric import Metric
 
 SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss"'
@@ -59,11 +59,15 @@ def value_text(metric: Metric, value: float | None) -> str:
 
     >>> value_text(Metric("fct_us.small.p99"), 1234.0), value_text(Metric("loss_rate_in_switches"), 0.00123)
     ('1.23 ms', '0.123 %')
+    >>> value_text(Metric("pauses"), 12.4), value_text(Metric("paused_us"), 950.0)
+    ('12.4', '950 µs')
     """
     from shallows.advisor.rules import seconds
 
     if value is None:
         return "–"
+    if metric.name == "pauses":
+        return digits(value)
     return percent(value) if metric.is_loss else seconds(value / 1e6)
 
 
@@ -75,6 +79,10 @@ AXES = (TAIL, THROUGHPUT, LOSS)
 
 Throughput is measured as in papers, by the mean time of large flows.
 """
+
+
+PAUSES = (Goal("pauses", Metric("pauses")), Goal("time paused", Metric("paused_us")))
+"""Measures of lossless classes that an answer shows beside the goals; they decide nothing."""
 
 
 def parse(given: object, classes: Sequence[str]) -> list[Goal]:

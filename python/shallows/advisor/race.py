@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shallows.advisor.candidates import Candidate
+from shallows.advisor.candidates import TODAY, Candidate
 from shallows.advisor.fabric import Fabric
-from shallows.advisor.goals import AXES, Goal
+from shallows.advisor.goals import AXES, PAUSES, Goal
 from shallows.advisor.simulated import sweep_text
+from shallows.advisor.simulated_groups import needed
 from shallows.comparison import samples
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import SAME, Judgement, estimate, is_measured, judge
 from shallows.errors import ShallowsError
-from shallows.quantity import percent
+from shallows.quantity import percent, size
 from shallows.runs.results import describe
 from shallows.runs.source import Source
 from shallows.runs.threads import cores
@@ -145,9 +146,18 @@ class Race:
     wall_s: float = 0.0
     """Wall time of all runs, one after another."""
     objectives: list[Objective] = field(default_factory=list)
+    invalid: dict[str, str] = field(default_factory=dict)
+    """Candidates that cannot win, each with the reason: packets of lossless classes are or may be lost."""
+
+    @property
+    def shown(self) -> list[Objective]:
+        """Return the measures that the answer shows beside the objectives, at the highest load."""
+        highest = max(self.fabric.loads)
+        return [Objective(goal, highest) for goal in PAUSES] if self.fabric.lossless else []
 
     def __post_init__(self) -> None:
-        self.kept = [each.name for each in self.candidates]
+        self.invalid = {each.name: why for each in self.candidates if (why := _unsafe(self.fabric, each))}
+        self.kept = [each.name for each in self.candidates if each.name not in self.invalid]
         self.objectives = objectives(self.fabric)
 
     def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
@@ -161,6 +171,7 @@ class Race:
             If a candidate cannot run, or no flow matches a goal.
         """
         start, stable = time.monotonic(), 0
+        self._check_kept()
         while not self.ended:
             began = time.monotonic()
             self._round(
@@ -190,19 +201,31 @@ class Race:
         """Run `count` more seeds and all missing seeds of these candidates, then drop beaten candidates."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
-        for name in names:
+        for name in self._with_today(names):
             lacking.setdefault(self.seeds(name), []).append(name)
         for seeds, behind in lacking.items():
             self._run(behind, range(seeds + 1, last + 1), progress, on_round)
         self.rounds = last
+        self._reinstate(progress, on_round)
         self._look()
 
     def _round(self, progress: Progress, on_round: OnRound) -> None:
         """Run one more seed of each remaining candidate, at each load."""
-        self._run(self.kept, [self.rounds + 1], progress, on_round)
+        self._run(self._with_today(self.kept), [self.rounds + 1], progress, on_round)
         self.rounds += 1
+        self._reinstate(progress, on_round)
         if self.rounds == 1:
             self._choose()
+
+    def _reinstate(self, progress: Progress, on_round: OnRound) -> None:
+        """Take back candidates that an invalid candidate had beaten, and run their missing seeds."""
+        while undone := [drop for drop in self.drops if drop.by in self.invalid]:
+            self.drops = [drop for drop in self.drops if drop not in undone]
+            for name in (drop.name for drop in undone if drop.name not in self.invalid):
+                self.kept.append(name)
+                self._run([name], range(self.seeds(name) + 1, self.rounds + 1), progress, on_round)
+            order = [each.name for each in self.candidates]
+            self.kept.sort(key=order.index)
 
     def _run(self, names: Sequence[str], seeds: Sequence[int], progress: Progress, on_round: OnRound) -> None:
         done = run_set(
@@ -221,6 +244,22 @@ class Race:
         for load, by_name in done.measured.items():
             for name, by_seed in by_name.items():
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
+        self.invalid |= {name: why for name, why in done.invalid.items() if name not in self.invalid}
+        self.kept = [name for name in self.kept if name not in self.invalid]
+        self._check_kept()
+
+    def _with_today(self, names: Sequence[str]) -> list[str]:
+        """Return the names and that of the current setting if it is invalid: answers compare with it."""
+        return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
+
+    def _check_kept(self) -> None:
+        """Reject a race in which every candidate is invalid."""
+        if not self.kept:
+            name = self.candidates[0].name
+            raise ShallowsError(
+                f"every setting may lose packets of lossless classes; {name}: {self.invalid[name]}",
+                'give more headroom: lossless.headroom = "auto", or a larger lossless.headroom_pool',
+            )
 
     def _choose(self) -> None:
         """Keep the objectives for which the simulated traffic has flows; a goal without flows is an error."""
@@ -320,6 +359,8 @@ class Ran:
     packet_hops: int
     wall_s: float
     """Wall time of all runs, one after another."""
+    invalid: dict[str, str] = field(default_factory=dict)
+    """Candidates that lost packets of lossless classes, each with the reason."""
 
 
 def run_set(
@@ -342,6 +383,7 @@ def run_set(
     text = sweep_text(fabric, candidates, at, seeds)
     _, points = plan(Source(str(folder.parent / "race.toml"), text), folder)
     measured: dict[float, dict[str, dict[int, Sample]]] = {}
+    invalid: dict[str, str] = {}
     hops, wall_s = 0, 0.0
     wanted = [metric.name for metric in metrics if metric.where] + [
         f"fct_us.all.mean@class{place}" for place in range(len(fabric.classes)) if len(fabric.classes) > 1
@@ -353,6 +395,9 @@ def run_set(
                 f"the run of {describe(labels)} failed: {outcome.error}",
                 "correct the cause and repeat the command; finished runs are kept",
             )
+        if lost := _lost(outcome.run.summary):
+            why = f"{lost} dropped at {percent(labels['load'])} load, seed {labels['seed']}"
+            invalid.setdefault(labels["scheme"], why)
         engine_costs = outcome.run.summary.engine
         hops += engine_costs["packet_hops"]
         wall_s += engine_costs["wall_s"]
@@ -360,7 +405,20 @@ def run_set(
         by_name.setdefault(labels["scheme"], {})[labels["seed"]] = samples.read(
             outcome.run, COOL_DOWN, wanted
         )
-    return Ran(points, measured, hops, wall_s)
+    return Ran(points, measured, hops, wall_s, invalid)
+
+
+def _unsafe(fabric: Fabric, candidate: Candidate) -> str:
+    """Describe a headroom that is smaller than the bytes that can arrive after a pause; empty if none."""
+    own = candidate.groups.headroom if candidate.groups and fabric.lossless else None
+    least = 0 if own is None else needed(fabric, in_cells=False)
+    return f"headroom {size(own)}, but {size(least)} can arrive" if own is not None and own < least else ""
+
+
+def _lost(summary: Mapping[str, Any]) -> str:
+    """Describe the packets of lossless classes that a run dropped for lack of headroom; empty if none."""
+    lost = sum(each["dropped"] for each in (summary.get("lossless") or {}).values())
+    return f"{lost:,} packet{'' if lost == 1 else 's'}" if lost else ""
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:

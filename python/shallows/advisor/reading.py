@@ -10,7 +10,7 @@ from shallows.quantity import parse_quantity
 
 REMEDY = "docs/advisor.md describes a fabric's file"
 
-KEYS = ("name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated")
+KEYS = ("name", "chip", "goal", "links", "buffer", "lossless", "traffic", "class", "simulated")
 """Keys that a fabric's file may have at its top level."""
 
 _SAID = {

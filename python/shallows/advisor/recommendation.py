@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shallows.advisor.candidates import Candidate
-from shallows.advisor.goals import THROUGHPUT, Goal, value_text
+from shallows.advisor.goals import PAUSES, THROUGHPUT, Goal, value_text
 from shallows.advisor.race import CONFIDENCE, DELTA, FIRST_LOOK, Objective, Race, share_of_look
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
@@ -43,6 +43,9 @@ class Beside:
         change = self.judgement.change
         if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
             return self.judgement.reason or f"{self.verdict}, without limits"
+        if self.objective.goal in PAUSES:
+            metric = self.objective.metric
+            return " to ".join(value_text(metric, each) for each in (change.low, change.high))
         if self.objective.metric.is_relative:
             estimate, low, high = (signed(each * 100) for each in (change.estimate, change.low, change.high))
             return f"{estimate} % ({low} to {high})"
@@ -60,6 +63,8 @@ class Standing:
     beside: tuple[Beside, ...]
     bounds: tuple[tuple[Goal, str], ...]
     """Result for each goal with a bound: `keeps it`, `misses it` or `cannot tell`."""
+    invalid: str = ""
+    """Reason for which the candidate cannot win: it loses packets of lossless classes."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +284,7 @@ def _standing(race: Race, each: Candidate, chosen: Candidate, bounds: Sequence[t
     compared = max(1, len(race.candidates) - 1) * len(race.objectives)
     confidence = 1 - (1 - CONFIDENCE) / compared
     beside = []
-    for objective in race.objectives:
+    for objective in [*race.objectives, *race.shown]:
         judged = (
             race.judge(objective, chosen.name, each.name, confidence)
             if each is not chosen
@@ -287,7 +292,9 @@ def _standing(race: Race, each: Candidate, chosen: Candidate, bounds: Sequence[t
         )
         found = own_interval(objective.metric, race.measured[objective.load][each.name])
         beside.append(Beside(objective, race.value(objective, each.name), found, judged))
-    return Standing(each, race.seeds(each.name), each.name in race.kept, tuple(beside), tuple(bounds))
+    invalid = race.invalid.get(each.name, "")
+    kept = each.name in race.kept
+    return Standing(each, race.seeds(each.name), kept, tuple(beside), tuple(bounds), invalid)
 
 
 def _is_equal(race: Race, objective: Objective, chosen: Candidate, other: Candidate, kept: int) -> bool:
@@ -333,6 +340,12 @@ def _reasons(
             f"In this, {len(equals)} of the {len(race.kept) - 1} other remaining settings are not known to "
             f"differ: {others}. If no setting is known to be better by more than {percent(DELTA)}, "
             "rules come before defaults."
+        )
+    if race.invalid:
+        names = ", ".join(f"{name} ({why})" for name, why in [*race.invalid.items()][:3])
+        found.append(
+            "These settings cannot win, because packets of lossless classes are or may be lost: "
+            f"{names}{f' and {len(race.invalid) - 3} more' if len(race.invalid) > 3 else ''}."
         )
     found.append(
         f"{len(race.kept)} of {len(race.candidates)} settings remain after {_seeds(race.rounds)}: "

@@ -214,7 +214,7 @@ def resolve(switch: Switch, hints: Hints | None = None) -> Resolved:
     ]
     found = {}
     for profile, queue in switch.queues():
-        group = _group(profile, queue)
+        group = group_of(profile, queue)
         hidden = marks.about(profile, queue.number), memory.about(profile, queue.number)
         key = (queue, group.allotment if group else None, profile.rate, hidden)
         found.setdefault(key, ([], hidden))[0].append((profile, queue))
@@ -235,7 +235,7 @@ def _class(
     marking = switch.marking(queue.marking)
     curve = marking.marking_curve() if marking else None
     limit = limit_of(switch, queue.allotment, on, hints)
-    group = _group(profile, queue)
+    group = group_of(profile, queue)
     return Class(
         queue,
         tuple(each for each, _ in places),
@@ -251,7 +251,7 @@ def _class(
     )
 
 
-def _group(profile: PortProfile, queue: Queue) -> PriorityGroup | None:
+def group_of(profile: PortProfile, queue: Queue) -> PriorityGroup | None:
     """Return the priority group that pauses the senders of a lossless queue."""
     if not queue.lossless:
         return None

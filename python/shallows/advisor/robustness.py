@@ -85,7 +85,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
 
 def rivals(found: Recommendation) -> list[Candidate]:
     """Return up to `RIVALS` rivals: the current setting, then remaining, then dropped candidates."""
-    others = [each for each in found.standings if each.candidate is not found.candidate]
+    others = [each for each in found.standings if each.candidate is not found.candidate and not each.invalid]
     others.sort(key=lambda each: (each.candidate.origin != "today", not each.kept))
     return [each.candidate for each in others[:RIVALS]]
 
@@ -117,7 +117,11 @@ def check(
         numbers = list(range(1, seeds + 1))
         place = folder / FOLDER / what.slug
         ran = run_set(what.fabric, field, [what.load], numbers, place, engine, said, metrics)
-        effects.append(_effect(recommended, what, objective, ran.measured[what.load], field))
+        valid = [each for each in field if each is field[0] or each.name not in ran.invalid]
+        effect = _effect(recommended, what, objective, ran.measured[what.load], valid)
+        if lost := ran.invalid.get(recommended.candidate.name):
+            effect = replace(effect, flips=True, text=f"{effect.text}; invalid: {lost}")
+        effects.append(effect)
     return effects
 
 

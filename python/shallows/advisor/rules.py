@@ -7,9 +7,9 @@ chip; `advised.py` applies the rules.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal
 
+from shallows.advisor import lossless
 from shallows.quantity import digits, percent, rate, size
 
 PACKET = 1500
@@ -38,6 +38,7 @@ Unit = Literal["B", "s", "packets", "share", "alpha"]
 D10 = "DCTCP (Alizadeh et al., SIGCOMM '10)"
 BCC = "BCC (Bai et al., INFOCOM '20)"
 MQ_ECN = "MQ-ECN (Bai et al., NSDI '16)"
+DCQCN = "DCQCN (Zhu et al., SIGCOMM '15)"
 DT = "Choudhury and Hahne (IEEE/ACM ToN, 1998)"
 
 
@@ -390,48 +391,40 @@ def first_windows(senders: int, window: float) -> Advice:
     )
 
 
-RESPONSE_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905, 800: 905}
-"""Longest response to PAUSE by rate in Gbit/s (IEEE 802.3 31B.3.7), in quanta of 512 bit times."""
+def headroom(link: float, cable: float, mtu: int) -> Advice | None:
+    """Return the headroom for data that arrives after the decision to pause; `cable` is a one-way delay.
 
-QUANTUM = 64
-"""Quantum of PAUSE in bytes."""
-
-FRAMING = 38
-"""Bytes of a frame on the wire beyond its packet: header, check sum, preamble, gap."""
-
-PAUSE = 84
-"""Bytes of a PFC frame on the wire."""
-
-
-def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
-    """Return the maximum number of bytes that arrive after the decision to pause.
-
-    This is the sum of five parts: the frame that the switch is sending, the PAUSE frame behind it, the data
-    on the cable in both directions (`cable`), the data that the peer sends during its response time, and a
-    frame that the peer has just started.
+    The result is None for a rate for which IEEE 802.3 has no response time.
     """
-    frame = mtu + FRAMING
-    return frame + PAUSE + cable + quanta * QUANTUM + frame
-
-
-def headroom(link: float, cable: float, mtu: int) -> Advice:
-    """Return the headroom for data that arrives after the decision to pause; `cable` is a one-way delay."""
-    # The standard gives response times for some rates, from 10 Gb/s; others use that of the next higher one.
-    speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
-    quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
+    terms = lossless.headroom(lossless.Wire(round(link), round(cable * 1e12), mtu))
+    if terms is None:
+        return None
     return Advice(
         "headroom of a lossless priority",
-        float(after_pause(2 * bdp(link, cable), quanta, mtu)),
+        float(terms["needed_bytes"]),
         "B",
-        "own frame + pause frame + 2·C·cable + response + the peer's frame",
+        "own frame + pause frame + 2·C·cable + response + the peer's frame + the frame beyond the limit",
         (
             ("C", rate(link)),
             ("cable", seconds(cable)),
             ("MTU", size(mtu)),
-            ("response", f"{quanta} quanta"),
+            ("response", size(terms["response_bytes"])),
         ),
         "IEEE 802.1Qbb; the response is IEEE 802.3 Annex 31B's",
         "lossless priorities only; chips need more for cells, pipelines and a margin",
+    )
+
+
+def marks_before_pauses(pool: float, alpha: float, ports: int, classes: int, below: float) -> Advice:
+    """Return the threshold below which marks come before pauses; `below` is the engine's number for it."""
+    return Advice(
+        "K, marks before pauses",
+        below,
+        "B",
+        "K ≤ αB / (n·(1 + cα))",
+        (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(ports)), ("c", str(classes))),
+        f"{DCQCN} §4",
+        "only lossless classes, n ports, c lossless classes, any traffic; in whole cells of the chip",
     )
 
 

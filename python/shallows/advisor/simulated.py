@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from shallows import _core
+from shallows.advisor import lossless, rules
 from shallows.advisor.advised import chosen_alpha
 from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.fabric import Fabric, Incast
-from shallows.advisor.rules import busy_share
+from shallows.advisor.simulated_groups import Memory, Ports, memory
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.quantity import size
 from shallows.runs.toml_text import toml_document, toml_value
@@ -38,17 +39,18 @@ def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any
     """Return the scenario of a candidate at a load, as a dictionary."""
     return {
         "name": fabric.name,
-        "topology": _topology(fabric),
+        **_network(fabric, candidate),
         "switch": switch(fabric, candidate),
         "tcp": _tcp(fabric),
-        **_groups(fabric),
         "measure": {"bins": list(BINS)},
         "workload": _workloads(fabric, load),
     }
 
 
 def receivers(fabric: Fabric) -> int:
-    """Return the number of ports of the loaded pool."""
+    """Return the number of ports of the loaded pool; with lossless classes, all ports of the switch."""
+    if fabric.lossless:
+        return host_count(fabric)
     return max(1, min(fabric.buffer.ports, MOST_RECEIVERS, fabric.hosts // 2))
 
 
@@ -61,7 +63,8 @@ def pool_ports(fabric: Fabric) -> int:
     """Return the number of ports that share a simulated pool."""
     if not fabric.links.uplinks:
         return receivers(fabric)
-    return min(fabric.buffer.ports, hosts_per_leaf(fabric) + spines(fabric)[0])
+    ports = hosts_per_leaf(fabric) + spines(fabric)[0]
+    return ports if fabric.lossless else min(fabric.buffer.ports, ports)
 
 
 def hosts_per_leaf(fabric: Fabric) -> int:
@@ -71,7 +74,13 @@ def hosts_per_leaf(fabric: Fabric) -> int:
 
 def host_count(fabric: Fabric) -> int:
     """Return the number of hosts of the simulated network."""
-    return LEAVES * hosts_per_leaf(fabric) if fabric.links.uplinks else fabric.hosts
+    if fabric.links.uplinks:
+        return LEAVES * hosts_per_leaf(fabric)
+    if not fabric.lossless:
+        return fabric.hosts
+    # With lossless classes, the switch has one pool, in which packets count at the ports where they arrive.
+    incast = fabric.incast.senders + 1 if fabric.incast else 0
+    return max(4, incast, min(fabric.hosts, fabric.buffer.ports))
 
 
 def oversubscription(fabric: Fabric) -> float:
@@ -95,9 +104,10 @@ def _topology(fabric: Fabric) -> dict[str, Any]:
         "link_delay": _time(links.delay),
         "host_delay": _time(links.host_delay),
         "mtu": links.mtu,
+        **({"framing": lossless.FRAMING} if fabric.lossless else {}),
     }
     if not links.uplinks:
-        return {"kind": "star", "hosts": fabric.hosts, **common}
+        return {"kind": "star", "hosts": host_count(fabric), **common}
     count, uplink_rate = spines(fabric)
     shape = {"leaves": LEAVES, "spines": count, "hosts_per_leaf": hosts_per_leaf(fabric)}
     return {"kind": "leaf-spine", **shape, "uplink_rate": _rate(uplink_rate), **common}
@@ -105,33 +115,54 @@ def _topology(fabric: Fabric) -> dict[str, Any]:
 
 def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
     """Return the `[switch]` table of a candidate."""
-    buffer = fabric.buffer
     found: dict[str, Any] = {
-        "buffer": {
-            "kind": "dynamic-threshold",
-            "alpha": float(candidate.alpha),
-            "pool": f"{buffer.pool * scale(fabric):.0f}B",
-            "ports_per_pool": pool_ports(fabric),
-            "reserved": f"{buffer.reserved:.0f}B",
-        },
+        "buffer": {"kind": "dynamic-threshold", "alpha": float(candidate.alpha), **_pool(fabric, candidate)},
         "markers": _markers(fabric, candidate),
         "overrides": _uplink_overrides(fabric, candidate),
     }
+    if fabric.lossless:
+        found["lossless"] = lossless_memory(fabric, candidate).lossless
     if len(fabric.classes) > 1:
-        found["port"] = _port(fabric)
+        found["port"] = _port(fabric, candidate)
     return found
+
+
+def _pool(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
+    buffer = fabric.buffer
+    if fabric.lossless:
+        pool = lossless_memory(fabric, candidate).pool
+        return {"pool": f"{pool}B", "cell": f"{fabric.silicon.cell}B"}
+    return {
+        "pool": f"{buffer.pool * scale(fabric):.0f}B",
+        "ports_per_pool": pool_ports(fabric),
+        "reserved": f"{buffer.reserved:.0f}B",
+    }
+
+
+def lossless_memory(fabric: Fabric, candidate: Candidate) -> Memory:
+    """Return the memory of a simulated switch with lossless classes."""
+    uplinks, uplink_rate = spines(fabric) if fabric.links.uplinks else (0, 0.0)
+    hosts = hosts_per_leaf(fabric) if uplinks else host_count(fabric)
+    ports = Ports(hosts, uplinks, uplink_rate, scale(fabric))
+    network = {"name": fabric.name, **_network(fabric, candidate)}
+    return memory(fabric, candidate.groups or fabric.groups, ports, network)
+
+
+def _marks_at(fabric: Fabric) -> str:
+    """Return the marking point; the engine's lossless classes have only markers that act at enqueue."""
+    return "enqueue" if fabric.lossless else fabric.silicon.at
 
 
 def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
     """Return the markers of a candidate, with the pool's curve shifted to fit the smaller simulated pool."""
     if candidate.pool is None or scale(fabric) == 1:
-        return candidate.markers(fabric.silicon.at)
+        return candidate.markers(_marks_at(fabric))
     part, curve = scale(fabric), candidate.pool
     # Kmax = B − B_R/α and Kmin = Kmax − C·N·h: B and N shrink, the share of one queue (B_R/α) does not.
     kmax = max(1, round(fabric.buffer.pool * part - (fabric.buffer.pool - curve.kmax)))
     kmin = max(1, round(kmax - (curve.kmax - curve.kmin) * part))
     smaller = replace(candidate, pool=Curve(min(kmin, kmax), kmax, curve.pmax))
-    return smaller.markers(fabric.silicon.at)
+    return smaller.markers(_marks_at(fabric))
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
@@ -148,7 +179,7 @@ def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, An
     queues = tuple(curve and _scaled(curve, factor, fabric) for curve in candidate.queues)
     if queues == candidate.queues:
         return []
-    markers = replace(candidate, queues=queues).markers(fabric.silicon.at)
+    markers = replace(candidate, queues=queues).markers(_marks_at(fabric))
     return [{"ports": [kind], "markers": markers} for kind in ("up", "down")]
 
 
@@ -156,15 +187,17 @@ def _scaled(curve: Curve, factor: float, fabric: Fabric) -> Curve:
     return Curve(fabric.rounded(curve.kmin * factor), fabric.rounded(curve.kmax * factor), curve.pmax)
 
 
-def _port(fabric: Fabric) -> dict[str, Any]:
+def _port(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
     count = len(fabric.classes)
     strict = sum(each.strict for each in fabric.classes)
     if strict == count:
         return {"kind": "strict-priority", "queues": count}
-    least = min(each.weight for each in fabric.classes if not each.strict)
+    weights = candidate.weights or tuple(each.weight for each in fabric.classes)
+    least = min(weights[strict:])
     mtu = fabric.links.mtu
     quanta = [
-        f"{mtu if each.strict else max(1, round(mtu * each.weight / least))}B" for each in fabric.classes
+        f"{mtu if each.strict else max(1, round(mtu * weight / least))}B"
+        for each, weight in zip(fabric.classes, weights, strict=True)
     ]
     return {"kind": "dwrr", "queues": count, "quantum": quanta, **({"strict": strict} if strict else {})}
 
@@ -180,13 +213,16 @@ def _congestion(name: str) -> dict[str, Any]:
     return {"kind": "cubic", "ecn": True} if name == "cubic" else {"kind": name}
 
 
-def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Return the host group that gives every second host the transport `every_second`."""
-    name = fabric.every_second
-    if name is None:
-        return {}
-    tcp = {"congestion": _congestion(name)}
-    return {"host": {"group": [{"name": name, "members": f"0..{host_count(fabric)} step 2", "tcp": tcp}]}}
+def _network(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
+    """Return topology and hosts; with lossless classes, NICs have the queues of switches."""
+    host: dict[str, Any] = {}
+    if fabric.every_second is not None:
+        tcp = {"congestion": _congestion(fabric.every_second)}
+        members = f"0..{host_count(fabric)} step 2"
+        host["group"] = [{"name": fabric.every_second, "members": members, "tcp": tcp}]
+    if fabric.lossless and len(fabric.classes) > 1:
+        host["nic"] = {"port": _port(fabric, candidate)}
+    return {"topology": _topology(fabric), **({"host": host} if host else {})}
 
 
 def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
@@ -220,7 +256,7 @@ def rounds(fabric: Fabric, incast: Incast, load: float) -> int:
 
 def _incast(fabric: Fabric, incast: Incast, queries: int) -> dict[str, Any]:
     """Return a workload of periodic queries that all senders answer at once."""
-    first = 1 if fabric.links.uplinks else receivers(fabric)
+    first = 1 if fabric.links.uplinks or fabric.lossless else receivers(fabric)
     count = host_count(fabric)
     senders = [(first + place) % count for place in range(count) if (first + place) % count]
     return {
@@ -241,6 +277,8 @@ def _poisson(fabric: Fabric, place: int) -> dict[str, Any]:
     shape: dict[str, Any] = {"kind": "poisson", "sizes": each.sizes, "class": place}
     if fabric.links.uplinks:
         return shape | {"of": "uplinks" if oversubscription(fabric) >= 1 else "receivers"}
+    if fabric.lossless:
+        return shape
     count = receivers(fabric)
     return shape | {"senders": f"{count}..{fabric.hosts}", "receivers": f"0..{count}"}
 
@@ -287,6 +325,10 @@ def sweep_text(
             "switch.overrides": table["overrides"],
             "switch.buffer.alpha": table["buffer"]["alpha"],
         }
+        if fabric.lossless:
+            changes |= {"switch.lossless": table["lossless"], "switch.buffer.pool": table["buffer"]["pool"]}
+            if "port" in table:
+                changes |= {"switch.port": table["port"], "host.nic.port": table["port"]}
         lines += [
             "",
             "[[sweep.scheme]]",
@@ -308,11 +350,42 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
     return found
 
 
+def _lossless(fabric: Fabric) -> list[str]:
+    """Return the simplifications of lossless classes in sentences."""
+    if not fabric.lossless:
+        return []
+    base = Candidate("", "", "", (None,) * len(fabric.classes), chosen_alpha(fabric))
+    made = lossless_memory(fabric, base)
+    names = ", ".join(fabric.classes[place].name for place in fabric.lossless)
+    found = [
+        f"PFC pauses the senders of {names}. Switches and NICs have a queue for each class. Every switch has "
+        f"one pool, whose packets count in cells of {fabric.silicon.cell} B.",
+        "Headroom and reserved memory of priority groups are added to buffer.pool, which is shared. A "
+        "setting with more headroom shares less.",
+        "Lossless classes carry TCP. RoCE and DCQCN are not simulated, nor is a PFC watchdog.",
+    ]
+    if made.simulated != made.own:
+        found.append(
+            f"The delays of hosts ({rules.seconds(fabric.links.host_delay)}) are on their links, where they "
+            f"also delay pauses. A headroom of {size(made.own)} is therefore simulated as "
+            f"{size(made.simulated)}."
+        )
+    if fabric.silicon.at == "dequeue":
+        found.append("Markers act when packets join a queue, not when they leave it, as on this chip.")
+    if fabric.buffer.reserved:
+        found.append("The reserved buffer of queues (buffer.reserved) is not simulated.")
+    if fabric.has_lossy:
+        found.append("Lossy classes have no limit at ingress.")
+    return found
+
+
 def _alone(fabric: Fabric) -> str:
-    """Describe the limits of a single busy queue on the switch and in the smaller simulated pool."""
+    """Describe the limits of a single busy lossy queue on the switch and in the smaller simulated pool."""
+    if not fabric.has_lossy:
+        return ""
     alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (
-        busy_share(pool, alpha, 1) + reserved
+        rules.busy_share(pool, alpha, 1) + reserved
         for pool in (fabric.buffer.pool, fabric.buffer.pool * scale(fabric))
     )
     return (
@@ -333,6 +406,11 @@ def assumptions(fabric: Fabric) -> list[str]:
             f"which keeps an oversubscription of {oversubscription(fabric):.3g}. Loads are shares "
             "of the rate of the uplinks. Rules are scaled to the rate of a port; defaults are not."
         )
+    elif fabric.lossless:
+        found.append(
+            f"The simulation has one switch with {host_count(fabric)} hosts, which all send to each other. "
+            "Loads are shares of the rate of the hosts' links."
+        )
     else:
         found.append(
             f"The simulation has one pool: {receivers(fabric)} ports that receive from "
@@ -341,10 +419,11 @@ def assumptions(fabric: Fabric) -> list[str]:
         )
     if scale(fabric) != 1:
         found.append(
-            f"{pool_ports(fabric)} of the {fabric.buffer.ports} ports of a pool are simulated, with the same "
-            f"share of the pool's memory ({round(fabric.buffer.pool * scale(fabric)) / 1e6:.3g} MB). "
-            f"{_alone(fabric)}"
+            f"{pool_ports(fabric)}{' instead' if scale(fabric) > 1 else ''} of the {fabric.buffer.ports} "
+            "ports of a pool are simulated, with the same share of the pool's memory "
+            f"({round(fabric.buffer.pool * scale(fabric)) / 1e6:.3g} MB). {_alone(fabric)}".rstrip()
         )
+    found += _lossless(fabric)
     found += [
         f"Each run has {fabric.flows:,} flows. Small flows have up to {BINS[0]}, large flows more "
         f"than {BINS[1]}.",

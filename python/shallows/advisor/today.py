@@ -23,7 +23,7 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
     ShallowsError
         If no port has queues, or a threshold cannot be converted to bytes.
     """
-    profile = _profile(switch.profiles)
+    profile = most_frequent(switch.profiles)
     notes: list[str] = []
     if len(switch.profiles) > 1:
         notes.append(
@@ -44,18 +44,28 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
         if source := unread.about(profile, number):
             notes.append(f"The current setting of queue {number} is not fully known: {cited(source)}.")
     queues = tuple(_curve(switch, by_number.get(number), fabric, notes) for number in numbers)
-    found = [_alpha(by_number.get(number)) for number in numbers]
+    lossy = [number for number, each in zip(numbers, fabric.classes, strict=True) if not each.lossless]
+    found = [_alpha(by_number.get(number)) for number in lossy]
     alphas = {float(each) for each in found if each is not None}
     if len(alphas) > 1:
         notes.append("The queues have different α today; the smallest is simulated for all queues.")
     alpha = min(alphas) if alphas else chosen_alpha(fabric)
-    if not alphas:
+    if lossy and not alphas:
         notes.append("The configuration does not specify α of the queues; the fabric's α is simulated.")
     pool = next((_pool(switch, fabric, each.marking, notes) for each in switch.pools if each.marking), None)
-    return Candidate(TODAY, f"the {switch.format} configuration", TODAY, queues, alpha, pool), notes
+    groups = fabric.groups if fabric.lossless else None
+    why = f"the {switch.format} configuration"
+    return Candidate(TODAY, why, TODAY, queues, alpha, pool, groups=groups, lossy=fabric.has_lossy), notes
 
 
-def _profile(profiles: Iterable[PortProfile]) -> PortProfile:
+def most_frequent(profiles: Iterable[PortProfile]) -> PortProfile:
+    """Return the profile that most ports have.
+
+    Raises
+    ------
+    ShallowsError
+        If no port has queues.
+    """
     found = [each for each in profiles if each.queues]
     if not found:
         raise ShallowsError(
