@@ -12,6 +12,7 @@ use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
 use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
+use crate::class_maps::Classes;
 use crate::headroom::{by_sonic, jitter, smallest_packet};
 use crate::memory::full_packet;
 use crate::nic_pauses;
@@ -27,18 +28,10 @@ const LONGEST_TTL: u8 = 16;
 pub(crate) fn build(
     wanted: &spec::Lossless,
     spec: &Resolved,
-    network: &Network,
+    (network, classes): (&Network, Classes),
     checker: &mut Checker<'_>,
 ) -> Option<Lossless> {
     let before = checker.problems.len();
-    let mut classes = wanted.classes.clone();
-    classes.sort_unstable();
-    classes.dedup();
-    let sound =
-        !classes.is_empty() && classes.len() == wanted.classes.len() && classes.iter().all(|&c| c < 8);
-    checker.require(sound, "switch.lossless.classes", || {
-        format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
-    });
     checker.require(
         wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
         "switch.lossless.sonic",
@@ -51,6 +44,7 @@ pub(crate) fn build(
         },
     );
     check_ports(network, checker);
+    classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
     let (smallest, packet) = (smallest_packet(spec), full_packet(spec));
     let buffer = &network.buffers[network.hosts as usize];
@@ -67,13 +61,14 @@ pub(crate) fn build(
         let jitter = jitter(spec, network, link, packet);
         let mut port =
             port(wanted, link, (network, [smallest, packet], cell, limit), (&classes, jitter), checker)?;
+        port.queues = classes.queues(&network.port(link).discipline);
         if link.kind == PortKind::Nic {
             // The host's packets delay its PFC frames.
             let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
             let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             let needed = (Bytes(headroom.needed_bytes), packet);
-            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes, checker)?;
+            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes.lossless, checker)?;
         }
         ports.push(port);
     }
@@ -91,7 +86,9 @@ pub(crate) fn build(
         }
     }
     Some(Lossless {
-        classes,
+        classes: classes.lossless,
+        groups: classes.groups,
+        maps: classes.maps,
         books,
         ports,
         quanta: wanted.quanta,
@@ -189,7 +186,7 @@ fn port(
     wanted: &spec::Lossless,
     link: &Link,
     (network, [smallest, packet], cell, limit): (&Network, [Bytes; 2], Cell, GroupLimit),
-    (classes, jitter): (&[u8], Duration),
+    (classes, jitter): (&Classes, Duration),
     checker: &mut Checker<'_>,
 ) -> Option<LosslessPort> {
     let response = match wanted.response {
@@ -225,14 +222,14 @@ fn port(
         Automatic::Is(size) => size.0,
         Automatic::Auto => packet * 2,
     };
-    let group = |_: &u8| GroupConfig {
+    let group = |_: &Vec<u8>| GroupConfig {
         pool: 0,
         reserved: wanted.reserved.0,
         limit,
         lossless: Some(ingress::Lossless { headroom, xon: wanted.xon.0, xon_offset }),
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
-    let groups = classes.iter().map(group).chain([lossy]).collect();
+    let groups = classes.groups.iter().map(group).chain([lossy]).collect();
     Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 

@@ -10,6 +10,7 @@ mod bursts;
 mod by_hand;
 mod captures;
 mod chips;
+mod class_maps;
 mod columns;
 mod conservation;
 mod dctcp_analysis;

@@ -25,7 +25,7 @@ pub(crate) fn at(report: &Report, experiment: &Experiment, name: &str) -> PauseC
 }
 
 /// Returns the counts of a class at the port of this name.
-fn of_class(class: u8, report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
+pub(crate) fn of_class(class: u8, report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
     let link = experiment.network.links.iter().position(|link| link.name == name).expect("a port");
     *report.pauses().iter().find(|row| row.link == link as u32 && row.class == class).expect("a row")
 }

@@ -3,14 +3,18 @@
 use serde::Serialize;
 use shallows_core::{Duration, Instant};
 use shallows_switch::headroom::sonic_spectrum;
-use shallows_switch::ingress::{self, GroupConfig};
-use shallows_switch::pfc::{ReceiveConfig, WatchdogConfig};
+use shallows_switch::ingress::{self, ClassMaps, GroupConfig};
+use shallows_switch::pfc::{PRIORITIES, ReceiveConfig, WatchdogConfig};
 
 /// Lossless classes of a network, with the priority groups of its switches.
 #[derive(Clone, Debug)]
 pub struct Lossless {
     /// Lossless classes, ascending. A class has the PFC priority of the same number.
     pub classes: Vec<u8>,
+    /// Lossless classes of each priority group, in the order of [`LosslessPort::groups`].
+    pub groups: Vec<Vec<u8>>,
+    /// Maps from packets to classes and to positions in [`LosslessPort::groups`].
+    pub maps: ClassMaps,
     /// Ingress accounting of each switch.
     pub books: Vec<ingress::Config>,
     /// Settings of each port, by link.
@@ -30,8 +34,10 @@ pub struct Lossless {
 /// Settings of a port in a network with lossless classes.
 #[derive(Clone, Debug, Default)]
 pub struct LosslessPort {
-    /// Priority groups of packets that arrive at this port: one for each lossless class, then one for all other classes. Empty at hosts.
+    /// Priority groups of packets that arrive at this port: those of lossless classes, then one for all other classes. Empty at hosts.
     pub groups: Vec<GroupConfig>,
+    /// Queue that each PFC priority pauses at this port; `None` for priorities of lossy classes.
+    pub queues: [Option<u8>; PRIORITIES],
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
     /// Headroom of each lossless group, with its terms; `None` at hosts.

@@ -32,10 +32,7 @@ impl<T: Copy + Default> Network<T> {
         let lossless = self.lossless.as_deref_mut()?;
         let Some(buffer) = &mut lossless.receivers[place as usize] else { return Some((header, payload)) };
         if let Some(payload) = buffer.receive(driver.now(), header, payload) {
-            let counts = &mut lossless.ports[place as usize].counts;
-            if let Some(counts) = counts.get_mut(usize::from(header.class())) {
-                counts.refused += 1;
-            }
+            lossless.refuse(place, &header);
             self.lose_at(wire, true, payload, driver);
             return None;
         }

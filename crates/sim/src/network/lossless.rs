@@ -13,9 +13,7 @@ use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{
-    Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig, ReceiveBuffer,
-};
+use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PauseTimers, Pauser, PauserConfig, ReceiveBuffer};
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
@@ -27,10 +25,6 @@ impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
     pub(super) fn build_lossless(&mut self, network: &NetworkConfig) {
         let Some(config) = &network.lossless else { return };
-        let mut group_of_class = Box::new([config.classes.len() as u8; 256]);
-        for (group, &class) in config.classes.iter().enumerate() {
-            group_of_class[usize::from(class)] = group as u8;
-        }
         let book =
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
@@ -43,17 +37,12 @@ impl<T: Copy + Default> Network<T> {
                 book.add_port(&of_port.groups);
                 link.watch.counted = true;
             }
-            let discipline = &network.port(&network.links[number]).discipline;
-            let mut queues = [None; PRIORITIES];
-            for &class in &config.classes {
-                queues[usize::from(class)] = Some(discipline.queue_of(class) as u8);
-            }
             receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
-                queues,
+                queues: of_port.queues,
                 is_host: books[place].is_none(),
                 watchdogs: Default::default(),
                 poll_at: match &config.watchdog {
@@ -66,7 +55,7 @@ impl<T: Copy + Default> Network<T> {
                 counts: Default::default(),
             });
         }
-        let each = config.classes.len() as u32 + 1;
+        let each = config.groups.len() as u32 + 1;
         let waiting = |node: &Owned| match node.ports.len() as u32 {
             ports if config.cyclic => Waiting::new(ports, ports * each),
             _ => Waiting::default(),
@@ -78,7 +67,8 @@ impl<T: Copy + Default> Network<T> {
             ttl: config.ttl,
             expired: BTreeMap::new(),
             classes: config.classes.clone(),
-            group_of_class,
+            groups: config.groups.clone(),
+            maps: config.maps.clone(),
             books,
             ports,
             receivers,
@@ -124,18 +114,20 @@ impl<T: Copy + Default> Network<T> {
             let crossed = header.hops() + 1;
             if crossed == ttl {
                 let port = self.nodes[node].ports.start + ingress.0;
-                *lossless.expired.entry((port, header.class())).or_default() += 1;
+                *lossless.expired.entry((port, lossless.maps.class(header.class()))).or_default() += 1;
                 self.lose_at(wire, false, payload, driver);
                 return None;
             }
             header = header.with_hops(crossed);
         }
         let book = lossless.books[node].as_mut().expect("switches have books");
-        let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
-        let is_lossless = usize::from(group) < lossless.classes.len();
+        let (group, size) = (lossless.maps.group(header.class()), header.size());
+        let is_lossless = usize::from(group) < lossless.groups.len();
         let group = book.group(ingress, group);
         let Ok(room) = book.room(group, size) else {
             book.refuse(group);
+            let port = self.nodes[node].ports.start + ingress.0;
+            lossless.refuse(port, &header);
             self.lose_at(wire, false, payload, driver);
             return None;
         };
@@ -168,7 +160,7 @@ impl<T: Copy + Default> Network<T> {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
         let node = self.links[place as usize].node as usize;
         let Some(book) = &mut lossless.books[node] else { return };
-        let group = book.group(held.ingress(), lossless.group_of_class[usize::from(header.class())]);
+        let group = book.group(held.ingress(), lossless.maps.group(header.class()));
         book.release(group, header.size());
         if lossless.cyclic {
             *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
@@ -198,10 +190,11 @@ impl<T: Copy + Default> Network<T> {
                 return;
             };
             let (Signal::Pause(group) | Signal::Resume(group)) = signal;
-            let each = lossless.classes.len() as u32 + 1;
+            let each = lossless.groups.len() as u32 + 1;
             let port = self.nodes[node].ports.start + group.0 / each;
-            let class = lossless.classes[(group.0 % each) as usize];
-            lossless.ports[port as usize].pauser.set(class, matches!(signal, Signal::Pause(_)));
+            for &class in &lossless.groups[(group.0 % each) as usize] {
+                lossless.ports[port as usize].pauser.set(class, matches!(signal, Signal::Pause(_)));
+            }
             self.pause(port, driver);
         }
     }
@@ -287,8 +280,8 @@ impl<T: Copy + Default> Network<T> {
             let Some(book) = &lossless.books[link.node as usize] else { continue };
             let first = self.nodes[link.node as usize].ports.start;
             let ingress = Ingress(place as u32 - first);
-            for (number, &class) in lossless.classes.iter().enumerate() {
-                let group = book.group(ingress, number as u8);
+            for &class in &lossless.classes {
+                let group = book.group(ingress, lossless.maps.group_of_class[usize::from(class)]);
                 if book.is_paused(group) {
                     let waiting = &lossless.waiting[link.node as usize];
                     let left = book.counters(group).admitted - waiting.total(group);
@@ -329,7 +322,7 @@ impl<T: Copy + Default> Network<T> {
         let Some(lossless) = &self.lossless else { return Vec::new() };
         let mut rows = Vec::new();
         for (link, port) in self.links.iter().zip(&lossless.ports) {
-            for (number, &class) in lossless.classes.iter().enumerate() {
+            for &class in &lossless.classes {
                 let counts = port.counts[usize::from(class)];
                 let place = self.places.at(link.number) as u32;
                 let mut row = PauseCounts {
@@ -352,12 +345,12 @@ impl<T: Copy + Default> Network<T> {
                 }
                 if let Some(book) = &lossless.books[link.node as usize] {
                     let first = self.nodes[link.node as usize].ports.start;
-                    let group = book.group(Ingress(place - first), number as u8);
+                    let number = lossless.maps.group_of_class[usize::from(class)];
+                    let group = book.group(Ingress(place - first), number);
                     let counters = book.counters(group);
                     row.sent = counters.pauses;
                     row.resumed = counters.resumes;
                     row.admitted = counters.admitted;
-                    row.dropped = counters.dropped;
                     row.expired = lossless.expired.get(&(place, class)).copied().unwrap_or_default();
                     row.max_headroom = book.cell().size() * counters.max_headroom_cells;
                     row.headroom = book.headroom_size(group);

@@ -25,7 +25,8 @@ impl<T: Copy + Default> Network<T> {
         if !lossless.watchdog.as_ref().is_some_and(drops) {
             return false;
         }
-        let (port, class) = (&mut lossless.ports[place as usize], usize::from(header.class()));
+        let class = usize::from(lossless.maps.class(header.class()));
+        let port = &mut lossless.ports[place as usize];
         if !port.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed()) {
             return false;
         }
