@@ -19,6 +19,7 @@ mod divided;
 mod drivers;
 mod dynamic_threshold;
 mod epochs;
+mod fair_order;
 mod fairness;
 mod fat_tree;
 mod flow_traces;

@@ -17,14 +17,19 @@ use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PauseTimers, Pauser, Pause
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
-use crate::network::link::{NONE, Way};
+use crate::network::fair_order::FairOrder;
+use crate::network::link::{Flying, NONE, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
-use crate::network::{Driver, LinkAt, Network, Owned};
+use crate::network::{Driver, LinkAt, Network, Owned, announce};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
-    pub(super) fn build_lossless(&mut self, network: &NetworkConfig) {
+    pub(super) fn build_lossless(&mut self, network: &NetworkConfig, seed: u64) {
         let Some(config) = &network.lossless else { return };
+        let order = FairOrder::new(seed, network.links.len());
+        for wire in &mut self.wires {
+            wire.rank = order.next(wire.rank, Instant::ZERO);
+        }
         let book =
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
@@ -67,6 +72,7 @@ impl<T: Copy + Default> Network<T> {
             ttl: config.ttl,
             expired: BTreeMap::new(),
             classes: config.classes.clone(),
+            order,
             groups: config.groups.clone(),
             maps: config.maps.clone(),
             books,
@@ -78,6 +84,22 @@ impl<T: Copy + Default> Network<T> {
             changes: Vec::new(),
         };
         self.lossless = Some(Box::new(lossless));
+    }
+
+    /// Gives a link, on which a packet has just arrived, its rank for the next packet, and schedules the arrival of that packet if it is in
+    /// flight already.
+    #[inline(always)]
+    pub(super) fn announce_in_fair_order(
+        &mut self,
+        place: u32,
+        next: Option<Flying<T>>,
+        driver: &mut impl Driver<T>,
+    ) {
+        let lossless =
+            self.lossless.as_deref().expect("only networks with lossless classes have such targets");
+        let wire = &mut self.wires[place as usize];
+        wire.rank = lossless.order.next(wire.rank, driver.now());
+        announce(place, wire, next.as_ref(), driver);
     }
 
     /// Handles a packet or PFC frame that arrives at a node of a network with lossless classes. Returns a packet that has reached its host,

@@ -11,10 +11,13 @@ use shallows_switch::pfc::{
     Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer, Watchdog, WatchdogConfig,
 };
 
+use crate::network::fair_order::FairOrder;
+
 /// State of the lossless classes of a network or of one partition of it.
 #[derive(Debug)]
 pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
+    pub(super) order: FairOrder,
     /// Lossless classes of each priority group.
     pub(super) groups: Vec<Vec<u8>>,
     pub(super) maps: ClassMaps,
