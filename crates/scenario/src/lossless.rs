@@ -9,7 +9,7 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::largest_response;
 use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
+use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, pause_time};
 
 use crate::check::Checker;
 use crate::class_maps::Classes;
@@ -18,7 +18,7 @@ use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, RoutingLoop, StormAction};
+use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -32,6 +32,11 @@ pub(crate) fn build(
     checker: &mut Checker<'_>,
 ) -> Option<Lossless> {
     let before = checker.problems.len();
+    checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
+        "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
+         a PFC pause of one class stops all packets of a port"
+            .to_owned()
+    });
     checker.require(
         wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
         "switch.lossless.sonic",
@@ -68,7 +73,7 @@ pub(crate) fn build(
             let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             let needed = (Bytes(headroom.needed_bytes), packet);
-            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes.lossless, checker)?;
+            nic_pauses::build(&mut port, own, needed, &classes.lossless, checker)?;
         }
         ports.push(port);
     }
@@ -77,7 +82,14 @@ pub(crate) fn build(
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
-    let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
+    let watchdog = wanted.watchdog.as_ref().map(|wanted| {
+        let times = [wanted.detection, wanted.restoration, wanted.poll];
+        let action = match wanted.action {
+            StormAction::Drop => WatchdogAction::Drop,
+            StormAction::Forward => WatchdogAction::Forward,
+        };
+        nic_pauses::watchdog(times, action, "switch.lossless.watchdog", checker)
+    });
     (checker.problems.len() == before).then_some(())?;
     // The lossy group has no limit of its own, so that the egress queue decides.
     for port in &mut ports {
@@ -97,24 +109,6 @@ pub(crate) fn build(
         cyclic,
         ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
     })
-}
-
-/// Returns the configuration of the watchdog.
-fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
-    let poll = wanted.poll.0;
-    checker.require(poll > Duration::ZERO, "switch.lossless.watchdog.poll", || {
-        format!("must be a time above zero, got {poll}")
-    });
-    for (name, time) in [("detection", wanted.detection.0), ("restoration", wanted.restoration.0)] {
-        checker.require(time >= poll, &format!("switch.lossless.watchdog.{name}"), || {
-            format!("must be at least the time between two polls, {poll}, got {time}")
-        });
-    }
-    let action = match wanted.action {
-        StormAction::Drop => WatchdogAction::Drop,
-        StormAction::Forward => WatchdogAction::Forward,
-    };
-    WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
