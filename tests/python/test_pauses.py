@@ -74,6 +74,17 @@ def test_the_flow_to_an_idle_host_is_a_victim(run: sh.Run) -> None:
     assert 0 < victim.paused_us < victim.lasted_us <= 2_000
 
 
+def test_flows_belong_to_the_class_to_which_their_dscp_maps(tmp_path: Path) -> None:
+    pairs = ((0, 4), (1, 4), (2, 4), (3, 5))
+    flows = [{"kind": "long-lived", "senders": one, "receivers": other, "class": 26} for one, other in pairs]
+    lossless = {"classes": [3], "alpha": 0.125, "dscp_to_tc": {"26": 3}}
+    changes = {"stop.at": "2ms", "switch.lossless": lossless, "workload": flows}
+    run = sh.run(EXAMPLE, changes, out=tmp_path / "run")
+    (tree,) = pause_trees(run)
+    found = victims(run, tree)
+    assert (found.lossless, found.flows, len(found.victims)) == (3, 4, 1)
+
+
 def test_a_slow_host_is_a_root_and_flows_to_it_are_no_victims(tmp_path: Path) -> None:
     # Host 4 reads at a tenth of its rate, so that it pauses its switch before the other queues fill.
     slow = {"name": "slow", "members": 4, "nic": {"receive": {"rate": "10Gbps", "buffer": "1MB"}}}

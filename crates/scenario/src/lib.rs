@@ -10,6 +10,7 @@ mod agreement;
 mod bcc;
 mod captures;
 mod check;
+mod class_maps;
 mod document;
 mod error;
 mod experiment;

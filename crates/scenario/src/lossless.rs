@@ -9,15 +9,16 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::largest_response;
 use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
+use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, pause_time};
 
 use crate::check::Checker;
+use crate::class_maps::Classes;
 use crate::headroom::{by_sonic, jitter, smallest_packet};
 use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, RoutingLoop, StormAction};
+use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -27,17 +28,14 @@ const LONGEST_TTL: u8 = 16;
 pub(crate) fn build(
     wanted: &spec::Lossless,
     spec: &Resolved,
-    network: &Network,
+    (network, classes): (&Network, Classes),
     checker: &mut Checker<'_>,
 ) -> Option<Lossless> {
     let before = checker.problems.len();
-    let mut classes = wanted.classes.clone();
-    classes.sort_unstable();
-    classes.dedup();
-    let sound =
-        !classes.is_empty() && classes.len() == wanted.classes.len() && classes.iter().all(|&c| c < 8);
-    checker.require(sound, "switch.lossless.classes", || {
-        format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
+    checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
+        "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
+         a PFC pause of one class stops all packets of a port"
+            .to_owned()
     });
     checker.require(
         wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
@@ -51,6 +49,7 @@ pub(crate) fn build(
         },
     );
     check_ports(network, checker);
+    classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
     let (smallest, packet) = (smallest_packet(spec), full_packet(spec));
     let buffer = &network.buffers[network.hosts as usize];
@@ -67,13 +66,14 @@ pub(crate) fn build(
         let jitter = jitter(spec, network, link, packet);
         let mut port =
             port(wanted, link, (network, [smallest, packet], cell, limit), (&classes, jitter), checker)?;
+        port.queues = classes.queues(&network.port(link).discipline);
         if link.kind == PortKind::Nic {
             // The host's packets delay its PFC frames.
             let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
             let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             let needed = (Bytes(headroom.needed_bytes), packet);
-            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes, checker)?;
+            nic_pauses::build(&mut port, own, needed, &classes.lossless, checker)?;
         }
         ports.push(port);
     }
@@ -82,7 +82,14 @@ pub(crate) fn build(
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
-    let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
+    let watchdog = wanted.watchdog.as_ref().map(|wanted| {
+        let times = [wanted.detection, wanted.restoration, wanted.poll];
+        let action = match wanted.action {
+            StormAction::Drop => WatchdogAction::Drop,
+            StormAction::Forward => WatchdogAction::Forward,
+        };
+        nic_pauses::watchdog(times, action, "switch.lossless.watchdog", checker)
+    });
     (checker.problems.len() == before).then_some(())?;
     // The lossy group has no limit of its own, so that the egress queue decides.
     for port in &mut ports {
@@ -91,7 +98,9 @@ pub(crate) fn build(
         }
     }
     Some(Lossless {
-        classes,
+        classes: classes.lossless,
+        groups: classes.groups,
+        maps: classes.maps,
         books,
         ports,
         quanta: wanted.quanta,
@@ -100,24 +109,6 @@ pub(crate) fn build(
         cyclic,
         ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
     })
-}
-
-/// Returns the configuration of the watchdog.
-fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
-    let poll = wanted.poll.0;
-    checker.require(poll > Duration::ZERO, "switch.lossless.watchdog.poll", || {
-        format!("must be a time above zero, got {poll}")
-    });
-    for (name, time) in [("detection", wanted.detection.0), ("restoration", wanted.restoration.0)] {
-        checker.require(time >= poll, &format!("switch.lossless.watchdog.{name}"), || {
-            format!("must be at least the time between two polls, {poll}, got {time}")
-        });
-    }
-    let action = match wanted.action {
-        StormAction::Drop => WatchdogAction::Drop,
-        StormAction::Forward => WatchdogAction::Forward,
-    };
-    WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
@@ -189,7 +180,7 @@ fn port(
     wanted: &spec::Lossless,
     link: &Link,
     (network, [smallest, packet], cell, limit): (&Network, [Bytes; 2], Cell, GroupLimit),
-    (classes, jitter): (&[u8], Duration),
+    (classes, jitter): (&Classes, Duration),
     checker: &mut Checker<'_>,
 ) -> Option<LosslessPort> {
     let response = match wanted.response {
@@ -225,14 +216,14 @@ fn port(
         Automatic::Is(size) => size.0,
         Automatic::Auto => packet * 2,
     };
-    let group = |_: &u8| GroupConfig {
+    let group = |_: &Vec<u8>| GroupConfig {
         pool: 0,
         reserved: wanted.reserved.0,
         limit,
         lossless: Some(ingress::Lossless { headroom, xon: wanted.xon.0, xon_offset }),
     };
     let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
-    let groups = classes.iter().map(group).chain([lossy]).collect();
+    let groups = classes.groups.iter().map(group).chain([lossy]).collect();
     Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 

@@ -58,7 +58,9 @@ struct Switch<'a> {
     network: &'a Network,
     book: &'a ingress::Config,
     ports: usize,
+    /// Number of lossless classes, and the largest number of them that share a priority group.
     classes: usize,
+    share: usize,
     /// Size of a full packet.
     packet: Bytes,
     /// Kinds of the switch's ports, with the backlog from which they mark.
@@ -81,8 +83,9 @@ impl Experiment {
                 }
             }
             let (ports, classes) = (links().count(), lossless.classes.len());
+            let share = lossless.groups.iter().map(Vec::len).max().unwrap_or(1);
             let packet = network.mtu + network.framing;
-            let switch = Switch { network, book, ports, classes, packet, marks };
+            let switch = Switch { network, book, ports, classes, share, packet, marks };
             for (link, port) in links() {
                 let row = switch.thresholds(link, &port.groups[0]);
                 match rows.iter_mut().find(|known| known.is_like(&row)) {
@@ -165,17 +168,17 @@ impl Switch<'_> {
 
     /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a lower
     /// marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
-    /// queues of its class, and all queues of the switch together hold at most ports · classes times the memory. Queues of lossy
+    /// queues of each of its up to `share` classes, and all queues of the switch together hold at most ports · classes times the memory. Queues of lossy
     /// classes, which share the pool, are not counted, so this holds only if all traffic is in lossless classes.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
-        let (ports, classes) = (self.ports as f64, self.classes as f64);
+        let (ports, classes, share) = (self.ports as f64, self.classes as f64, self.share as f64);
         let shared = self.shared().0 as f64;
         let safe = match group.limit {
             GroupLimit::Dynamic { exponent } => {
                 let alpha = power_of_two(exponent);
-                alpha * shared / (ports * (1.0 + alpha * classes))
+                alpha * shared / (ports * (share + alpha * classes))
             }
-            GroupLimit::Static(limit) => (limit.0 as f64 / ports).min(shared / (ports * classes)),
+            GroupLimit::Static(limit) => (limit.0 as f64 / (ports * share)).min(shared / (ports * classes)),
         };
         Bytes(safe as u64)
     }

@@ -104,6 +104,18 @@ fn marks_come_first_below_the_threshold_of_dcqcn() {
         ("switch.lossless", "{ classes = [0, 1, 2, 3, 4, 5, 6, 7], alpha = 1.0, headroom = '22400B' }"),
     ]);
     assert_eq!(row.mark_below_bytes, 21_755);
+    // If all classes share a group, it is full of 8 · 32 queues with K bytes each when 256 K = 12 MB − 32 · 22.4 KB − 256 K.
+    let row = only(&[
+        ("topology.hosts", "32"),
+        ("topology.rate", "40Gbps"),
+        ("switch.buffer.pool", "12MB"),
+        (
+            "switch.lossless",
+            "{ classes = [0, 1, 2, 3, 4, 5, 6, 7], alpha = 1.0, headroom = '22400B', \
+             tc_to_priority_group = { 1 = 0, 2 = 0, 3 = 0, 4 = 0, 5 = 0, 6 = 0, 7 = 0 } }",
+        ),
+    ]);
+    assert_eq!((row.shared_bytes, row.mark_below_bytes), (11_283_200, 22_037));
     // A fixed limit of 100 KB, filled from 32 queues.
     let row = only(&[
         ("topology.hosts", "32"),

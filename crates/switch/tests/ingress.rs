@@ -114,7 +114,7 @@ fn egress_port(rate: Rate, memory: &mut SharedBuffer) -> Port<Counted<u64>> {
     }
     let discipline = discipline::Config::Composed(ComposedConfig {
         scheduler: SchedulerConfig::StrictPriority { queues: 8 },
-        queue_of_class: ClassMaps::default().queues().into(),
+        queue_of_class: ClassMaps::default().queues(&[0, 1, 2, 3, 4, 5, 6, 7]).into(),
         limits: Limits::default(),
     });
     let config = port::Config { discipline, ..port::Config::default() };
@@ -475,10 +475,12 @@ fn a_static_limit_does_not_depend_on_the_pool() {
 #[test]
 fn the_maps_of_sonic_send_dscp_3_and_4_to_groups_of_their_own() {
     let maps = ClassMaps::default();
-    let of = |dscp| (maps.group(dscp), maps.queue(dscp));
+    let of = |dscp| (maps.group(dscp), maps.class(dscp));
     assert_eq!([3, 4, 0, 8, 46, 48, 63].map(of), [(3, 3), (4, 4), (0, 1), (0, 0), (0, 5), (0, 6), (0, 1)]);
-    assert_eq!(maps.queue_of_priority[3], 3);
-    assert_eq!((maps.queues().len(), maps.queues()[46]), (64, 5));
+    // Classes 5 and 6 are beyond the end of the map from classes to queues.
+    let queues = maps.queues(&[1, 0, 2, 4, 3]);
+    assert_eq!(queues.len(), 64);
+    assert_eq!([3, 4, 0, 8, 46].map(|dscp| queues[dscp]), [4, 3, 0, 1, 0]);
 }
 
 /// A switch with four ports at 100 Gbit/s between hosts that obey its pauses after a delay.

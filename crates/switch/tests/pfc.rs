@@ -122,7 +122,6 @@ fn a_refreshed_pause_never_lapses() {
 #[test]
 fn a_paused_queue_sends_again_when_its_pause_lapses() {
     let rate = Rate::from_gbps(100);
-    let maps = ClassMaps::default();
     let mut memory = SharedBuffer::new(&buffer::Config {
         policy: Policy::CompleteSharing,
         pools: vec![Bytes(1 << 20)],
@@ -135,7 +134,7 @@ fn a_paused_queue_sends_again_when_its_pause_lapses() {
     });
     let discipline = discipline::Config::Composed(ComposedConfig {
         scheduler: SchedulerConfig::StrictPriority { queues: 8 },
-        queue_of_class: maps.queues().into(),
+        queue_of_class: ClassMaps::default().queues(&[0, 1, 2, 3, 4, 5, 6, 7]).into(),
         limits: Limits::default(),
     });
     let config = port::Config { discipline, ..port::Config::default() };
@@ -151,12 +150,8 @@ fn a_paused_queue_sends_again_when_its_pause_lapses() {
         timers.advance(now, &mut due);
         for change in due {
             match change {
-                Change::Stop(priority) => {
-                    port.pause(usize::from(maps.queue_of_priority[usize::from(priority)]))
-                }
-                Change::Go(priority) => {
-                    port.resume(now, usize::from(maps.queue_of_priority[usize::from(priority)]));
-                }
+                Change::Stop(priority) => port.pause(priority.into()),
+                Change::Go(priority) => port.resume(now, priority.into()),
             }
         }
         if now == Instant::ZERO {

@@ -109,7 +109,7 @@ def victims(run: Run, tree: PauseTree) -> Victims:
     import polars as pl
 
     end = end_us(run)
-    flows = run.flows.filter(pl.col("class") == tree.lossless).with_columns(
+    flows = run.flows.filter(pl.col("class").is_in(_dscps(run, tree.lossless))).with_columns(
         (pl.col("arrival_us") + pl.col("fct_us")).fill_null(end).clip(upper_bound=end).alias("end_us")
     )
     paths = _Paths(network(run.scenario["topology"]))
@@ -134,3 +134,9 @@ def victims(run: Run, tree: PauseTree) -> Victims:
                 found.append(Victim(flow, source_name, destination_name, float(time), float(lasted)))
     found.sort(key=lambda victim: -victim.paused_us)
     return Victims(tree.lossless, len(flows), paused, found)
+
+
+def _dscps(run: Run, lossless: int) -> list[int]:
+    """Return the DSCPs of the packets in a lossless class."""
+    classes = run.scenario["switch"]["lossless"].get("dscp_to_tc", {})
+    return [dscp for dscp in range(64) if classes.get(str(dscp), dscp) == lossless]

@@ -1,11 +1,13 @@
 //! Quantities as scenarios write them, such as sizes, times and rates.
 
 mod choices;
+mod number_map;
 mod numbers;
 mod per_queue;
 mod text;
 
 pub(crate) use choices::{Backpressure, Every, HeadroomSize, Jitter, Tso};
+pub(crate) use number_map::NumberMap;
 pub(crate) use numbers::{MAX_PACKET, PacketSize, Window};
 pub(crate) use per_queue::PerQueue;
 pub(crate) use text::{Amount, Automatic, Depth, MAX_TIME, Size, Speed, Time};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration};
 use shallows_switch::ingress::Compares;
 
-use crate::quantity::{Automatic, HeadroomSize, Size, Time};
+use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 
 /// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. Every port
 /// counts the packets of each class that arrive at it; each count is a priority group. A group takes reserved memory first, then the shared
@@ -13,8 +13,24 @@ use crate::quantity::{Automatic, HeadroomSize, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lossless {
-    /// Lossless classes of service (DSCP), from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
+    /// Lossless classes of service, from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
+    /// Class of each DSCP (SONiC: `DSCP_TO_TC_MAP`), such as `{ 26 = 3 }`. The keys `classes` here and of ports list such classes, whose
+    /// numbers are from 0 to 7. Default for each DSCP: the class of the same number.
+    #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
+    pub(crate) dscp_to_tc: NumberMap,
+    /// Priority group of each class (SONiC: `TC_TO_PRIORITY_GROUP_MAP`), such as `{ 4 = 3 }`. Lossless classes that share a group are paused
+    /// together; a lossy class must not share their group. Default: a lossless class has the group of the same number, and a lossy class
+    /// has group 0, or a group of its own if class 0 is lossless.
+    #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
+    pub(crate) tc_to_priority_group: NumberMap,
+    /// Queue of switches that a PFC priority pauses (SONiC: `MAP_PFC_PRIORITY_TO_QUEUE`), such as `{ 3 = 3 }`. It must be the queue of the
+    /// lossless class with the number of the priority; other priorities have no effect. Default: that queue.
+    #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
+    pub(crate) pfc_priority_to_queue: NumberMap,
+    /// Kind of the pauses. Default `"pfc"`.
+    #[serde(default)]
+    pub(crate) pause: PauseKind,
     /// Limit on the shared memory that a group uses: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips
     /// (SONiC: `dynamic_th` is its exponent). Default 1, unless `limit` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +83,18 @@ pub(crate) struct Lossless {
     /// `routing_loops`. Default with `routing_loops`: 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u8>,
+}
+
+/// Kind of the pauses that protect lossless classes. Default `"pfc"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PauseKind {
+    /// Priority flow control (IEEE 802.1Q clause 36), which pauses single classes.
+    #[default]
+    Pfc,
+    /// Pauses of a whole link (IEEE 802.3x), which are not modelled. Such a scenario is refused.
+    #[serde(rename = "802.3x")]
+    Link,
 }
 
 /// PFC watchdog: a queue that stays paused for the detection time ignores pauses until no PFC frame has come for the restoration time. The

@@ -52,7 +52,8 @@ pub(crate) struct Fifo {}
 pub(crate) struct StrictPriority {
     /// Number of queues of a port.
     pub(crate) queues: u8,
-    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
+    /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
+    /// class to which `switch.lossless.dscp_to_tc` maps it. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
     /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
@@ -77,7 +78,8 @@ pub(crate) struct Wrr {
     /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
+    /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
+    /// class to which `switch.lossless.dscp_to_tc` maps it. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
     /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
@@ -99,7 +101,8 @@ pub(crate) struct Dwrr {
     /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
+    /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
+    /// class to which `switch.lossless.dscp_to_tc` maps it. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
     /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
@@ -126,7 +129,8 @@ pub(crate) struct Wfq {
     /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
+    /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
+    /// class to which `switch.lossless.dscp_to_tc` maps it. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
     /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.

@@ -11,6 +11,7 @@ use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_PORTS, MAX_ROUTES, NetworkPlan, Pla
 use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
+use crate::class_maps::Classes;
 use crate::groups::{self, Racked};
 use crate::headroom;
 use crate::lossless;
@@ -53,7 +54,8 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     ports::build(spec, &mut network, checker);
     if let Some(lossless) = &spec.switch.lossless {
         lossless::add_loops(lossless, &mut network, checker);
-        network.lossless = lossless::build(lossless, spec, &network, checker);
+        let classes = Classes::build(lossless, checker);
+        network.lossless = lossless::build(lossless, spec, (&network, classes), checker);
         network.notes.extend(headroom::sonic_notes(&network));
         network.notes.extend(headroom::pool_notes(&network));
     } else {

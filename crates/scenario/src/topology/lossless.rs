@@ -1,16 +1,20 @@
 //! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
 use serde::Serialize;
-use shallows_core::{Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::headroom::sonic_spectrum;
-use shallows_switch::ingress::{self, GroupConfig};
-use shallows_switch::pfc::{ReceiveConfig, WatchdogConfig};
+use shallows_switch::ingress::{self, ClassMaps, GroupConfig};
+use shallows_switch::pfc::{PRIORITIES, ReceiveConfig, WatchdogConfig};
 
 /// Lossless classes of a network, with the priority groups of its switches.
 #[derive(Clone, Debug)]
 pub struct Lossless {
     /// Lossless classes, ascending. A class has the PFC priority of the same number.
     pub classes: Vec<u8>,
+    /// Lossless classes of each priority group, in the order of [`LosslessPort::groups`].
+    pub groups: Vec<Vec<u8>>,
+    /// Maps from packets to classes and to positions in [`LosslessPort::groups`].
+    pub maps: ClassMaps,
     /// Ingress accounting of each switch.
     pub books: Vec<ingress::Config>,
     /// Settings of each port, by link.
@@ -30,8 +34,10 @@ pub struct Lossless {
 /// Settings of a port in a network with lossless classes.
 #[derive(Clone, Debug, Default)]
 pub struct LosslessPort {
-    /// Priority groups of packets that arrive at this port: one for each lossless class, then one for all other classes. Empty at hosts.
+    /// Priority groups of packets that arrive at this port: those of lossless classes, then one for all other classes. Empty at hosts.
     pub groups: Vec<GroupConfig>,
+    /// Queue that each PFC priority pauses at this port; `None` for priorities of lossy classes.
+    pub queues: [Option<u8>; PRIORITIES],
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
     /// Headroom of each lossless group, with its terms; `None` at hosts.
@@ -40,8 +46,12 @@ pub struct LosslessPort {
     pub sonic: Option<sonic_spectrum::Headroom>,
     /// Receive buffer of a host that reads at a limited rate.
     pub receive: Option<ReceiveConfig>,
+    /// Bytes that can arrive at that buffer after the decision to pause.
+    pub receive_needed: Bytes,
     /// PFC storm of a host.
     pub storm: Option<Storm>,
+    /// PFC watchdog of a host's NIC.
+    pub nic_watchdog: Option<WatchdogConfig>,
 }
 
 /// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.

@@ -118,6 +118,11 @@ impl Network {
         }
     }
 
+    /// Returns the class of packets with this DSCP, which selects their queue at each port.
+    pub(crate) fn class_of(&self, dscp: u8) -> u8 {
+        self.lossless.as_ref().map_or(dscp, |lossless| lossless.maps.class(dscp))
+    }
+
     /// Returns the configuration of the port of `link`.
     pub fn port(&self, link: &Link) -> &port::Config {
         &self.ports[link.port]

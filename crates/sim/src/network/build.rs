@@ -74,7 +74,7 @@ impl<T: Copy + Default> Network<T> {
             dropped: Vec::new(),
             tally: Tally::default(),
         };
-        built.build_lossless(network);
+        built.build_lossless(network, experiment.seed);
         built
     }
 }

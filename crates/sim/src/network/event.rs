@@ -69,7 +69,7 @@ const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 /// Width of each half of a link's index, in bits. The upper half is the link's rank, which orders events. The lower half is the link's
 /// place: the index of its near or far end.
-const LINK_BITS: u32 = INDEX_BITS / 2;
+pub(crate) const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
     /// Maximum number of hosts, so that the place of a connection fits in an index.
@@ -142,6 +142,13 @@ pub(crate) struct Ranks(u64);
 pub(crate) struct LinkRank(u32);
 
 impl LinkRank {
+    /// Returns the rank with this number, which must be below [`Event::MAX_LINKS`].
+    #[inline]
+    pub(crate) fn of(number: u64) -> Self {
+        debug_assert!(number < Event::MAX_LINKS.into());
+        Self(number as u32)
+    }
+
     /// Returns the rank, which is below [`Event::MAX_LINKS`].
     #[inline]
     pub(crate) fn number(self) -> u64 {

@@ -13,23 +13,22 @@ use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{
-    Change, FRAME_SIZE, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig, ReceiveBuffer,
-};
+use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PauseTimers, Pauser, PauserConfig, ReceiveBuffer};
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
-use crate::network::link::{NONE, Watch, Way};
+use crate::network::fair_order::FairOrder;
+use crate::network::link::{Flying, NONE, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
-use crate::network::{Driver, LinkAt, Network, Owned};
+use crate::network::{Driver, LinkAt, Network, Owned, announce};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
-    pub(super) fn build_lossless(&mut self, network: &NetworkConfig) {
+    pub(super) fn build_lossless(&mut self, network: &NetworkConfig, seed: u64) {
         let Some(config) = &network.lossless else { return };
-        let mut group_of_class = Box::new([config.classes.len() as u8; 256]);
-        for (group, &class) in config.classes.iter().enumerate() {
-            group_of_class[usize::from(class)] = group as u8;
+        let order = FairOrder::new(seed, network.links.len());
+        for wire in &mut self.wires {
+            wire.rank = order.next(wire.rank, Instant::ZERO);
         }
         let book =
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
@@ -43,42 +42,37 @@ impl<T: Copy + Default> Network<T> {
                 book.add_port(&of_port.groups);
                 link.watch.set(Watch::COUNTED, true);
             }
-            let discipline = &network.port(&network.links[number]).discipline;
-            let mut queues = [None; PRIORITIES];
-            for &class in &config.classes {
-                queues[usize::from(class)] = Some(discipline.queue_of(class) as u8);
-            }
             receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
+            let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
-                queues,
+                queues: of_port.queues,
                 is_host: books[place].is_none(),
+                watchdog,
                 watchdogs: Default::default(),
-                poll_at: match &config.watchdog {
-                    Some(watchdog) if books[place].is_some() => Instant::ZERO + watchdog.poll,
-                    _ => Instant::MAX,
-                },
+                poll_at: watchdog.map_or(Instant::MAX, |watchdog| Instant::ZERO + watchdog.poll),
                 storm: of_port.storm.clone(),
                 sender: network.links[number].reverse,
                 event: Instant::MAX,
                 counts: Default::default(),
             });
         }
-        let each = config.classes.len() as u32 + 1;
+        let each = config.groups.len() as u32 + 1;
         let waiting = |node: &Owned| match node.ports.len() as u32 {
             ports if config.cyclic => Waiting::new(ports, ports * each),
             _ => Waiting::default(),
         };
         let lossless = Lossless {
             waiting: self.nodes.iter().map(waiting).collect(),
-            watchdog: config.watchdog,
             cyclic: config.cyclic,
             ttl: config.ttl,
             expired: BTreeMap::new(),
             classes: config.classes.clone(),
-            group_of_class,
+            order,
+            groups: config.groups.clone(),
+            maps: config.maps.clone(),
             books,
             ports,
             receivers,
@@ -88,6 +82,22 @@ impl<T: Copy + Default> Network<T> {
             changes: Vec::new(),
         };
         self.lossless = Some(Box::new(lossless));
+    }
+
+    /// Gives a link, on which a packet has just arrived, its rank for the next packet, and schedules the arrival of that packet if it is in
+    /// flight already.
+    #[inline(always)]
+    pub(super) fn announce_in_fair_order(
+        &mut self,
+        place: u32,
+        next: Option<Flying<T>>,
+        driver: &mut impl Driver<T>,
+    ) {
+        let lossless =
+            self.lossless.as_deref().expect("only networks with lossless classes have such targets");
+        let wire = &mut self.wires[place as usize];
+        wire.rank = lossless.order.next(wire.rank, driver.now());
+        announce(place, wire, next.as_ref(), driver);
     }
 
     /// Handles a packet or PFC frame that arrives at a node of a network with lossless classes. Returns a packet that has reached its host,
@@ -124,18 +134,20 @@ impl<T: Copy + Default> Network<T> {
             let crossed = header.hops() + 1;
             if crossed == ttl {
                 let port = self.nodes[node].ports.start + ingress.0;
-                *lossless.expired.entry((port, header.class())).or_default() += 1;
+                *lossless.expired.entry((port, lossless.maps.class(header.class()))).or_default() += 1;
                 self.lose_at(wire, false, payload, driver);
                 return None;
             }
             header = header.with_hops(crossed);
         }
         let book = lossless.books[node].as_mut().expect("switches have books");
-        let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
-        let is_lossless = usize::from(group) < lossless.classes.len();
+        let (group, size) = (lossless.maps.group(header.class()), header.size());
+        let is_lossless = usize::from(group) < lossless.groups.len();
         let group = book.group(ingress, group);
         let Ok(room) = book.room(group, size) else {
             book.refuse(group);
+            let port = self.nodes[node].ports.start + ingress.0;
+            lossless.refuse(port, &header);
             self.lose_at(wire, false, payload, driver);
             return None;
         };
@@ -168,7 +180,7 @@ impl<T: Copy + Default> Network<T> {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
         let node = self.links[place as usize].node as usize;
         let Some(book) = &mut lossless.books[node] else { return };
-        let group = book.group(held.ingress(), lossless.group_of_class[usize::from(header.class())]);
+        let group = book.group(held.ingress(), lossless.maps.group(header.class()));
         book.release(group, header.size());
         if lossless.cyclic {
             *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
@@ -182,6 +194,11 @@ impl<T: Copy + Default> Network<T> {
     pub(super) fn lose_at(&mut self, wire: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
+        self.lose(number, is_at_host, payload, driver);
+    }
+
+    /// Counts a packet that is dropped outside the queues of ports, as lost by the link with this number.
+    pub(super) fn lose(&mut self, number: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += 1;
         let mut lost = Lost::one(driver.discard(None, payload));
         if is_at_host {
@@ -198,10 +215,11 @@ impl<T: Copy + Default> Network<T> {
                 return;
             };
             let (Signal::Pause(group) | Signal::Resume(group)) = signal;
-            let each = lossless.classes.len() as u32 + 1;
+            let each = lossless.groups.len() as u32 + 1;
             let port = self.nodes[node].ports.start + group.0 / each;
-            let class = lossless.classes[(group.0 % each) as usize];
-            lossless.ports[port as usize].pauser.set(class, matches!(signal, Signal::Pause(_)));
+            for &class in &lossless.groups[(group.0 % each) as usize] {
+                lossless.ports[port as usize].pauser.set(class, matches!(signal, Signal::Pause(_)));
+            }
             self.pause(port, driver);
         }
     }
@@ -217,7 +235,9 @@ impl<T: Copy + Default> Network<T> {
             port.event = Instant::MAX;
         }
         let receiver = &lossless.receivers[place as usize];
-        port.pause_switch(now, &lossless.classes, receiver.as_ref().is_some_and(ReceiveBuffer::is_congested));
+        let is_congested = receiver.as_ref().is_some_and(ReceiveBuffer::is_congested);
+        port.poll_nic(now, &lossless.classes, is_congested);
+        port.pause_switch(now, &lossless.classes, is_congested);
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
             match change {
@@ -233,11 +253,7 @@ impl<T: Copy + Default> Network<T> {
                 }
             }
         }
-        if port.poll_at <= now
-            && let Some(config) = &lossless.watchdog
-        {
-            port.poll(now, config, &lossless.classes, link, &mut lossless.intervals);
-        }
+        port.poll_queues(now, &lossless.classes, link, &mut lossless.intervals);
         let mut frame = None;
         if port.pauser.wake_at().is_some_and(|at| at <= now) && link.port.busy_until() <= now {
             frame = port.pauser.poll_frame(now);
@@ -287,8 +303,8 @@ impl<T: Copy + Default> Network<T> {
             let Some(book) = &lossless.books[link.node as usize] else { continue };
             let first = self.nodes[link.node as usize].ports.start;
             let ingress = Ingress(place as u32 - first);
-            for (number, &class) in lossless.classes.iter().enumerate() {
-                let group = book.group(ingress, number as u8);
+            for &class in &lossless.classes {
+                let group = book.group(ingress, lossless.maps.group_of_class[usize::from(class)]);
                 if book.is_paused(group) {
                     let waiting = &lossless.waiting[link.node as usize];
                     let left = book.counters(group).admitted - waiting.total(group);
@@ -329,7 +345,7 @@ impl<T: Copy + Default> Network<T> {
         let Some(lossless) = &self.lossless else { return Vec::new() };
         let mut rows = Vec::new();
         for (link, port) in self.links.iter().zip(&lossless.ports) {
-            for (number, &class) in lossless.classes.iter().enumerate() {
+            for &class in &lossless.classes {
                 let counts = port.counts[usize::from(class)];
                 let place = self.places.at(link.number) as u32;
                 let mut row = PauseCounts {
@@ -352,12 +368,12 @@ impl<T: Copy + Default> Network<T> {
                 }
                 if let Some(book) = &lossless.books[link.node as usize] {
                     let first = self.nodes[link.node as usize].ports.start;
-                    let group = book.group(Ingress(place - first), number as u8);
+                    let number = lossless.maps.group_of_class[usize::from(class)];
+                    let group = book.group(Ingress(place - first), number);
                     let counters = book.counters(group);
                     row.sent = counters.pauses;
                     row.resumed = counters.resumes;
                     row.admitted = counters.admitted;
-                    row.dropped = counters.dropped;
                     row.expired = lossless.expired.get(&(place, class)).copied().unwrap_or_default();
                     row.max_headroom = book.cell().size() * counters.max_headroom_cells;
                     row.headroom = book.headroom_size(group);

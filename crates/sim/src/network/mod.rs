@@ -10,6 +10,7 @@ mod changes;
 pub(crate) mod deadlock;
 pub(crate) mod division;
 pub(crate) mod event;
+mod fair_order;
 mod host_pauses;
 pub(crate) mod link;
 mod lossless;
@@ -383,19 +384,23 @@ impl<T: Copy + Default> Network<T> {
     pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let wire = &mut self.wires[place as usize];
         let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
-        if let Some(next) = next {
-            driver.deliver_at(next.arrival, LinkAt { place, rank: wire.rank });
-            driver.expect(wire.target, next.payload);
-        }
         match wire.target {
             Target::Switch(switch) => {
+                announce(place, wire, next, driver);
                 let ingress = wire.ingress;
                 let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
                 self.enqueue(driver.now(), port, ingress, header, payload, driver);
                 None
             }
-            Target::Host => Some((header, payload)),
-            Target::Lossless(node) => self.deliver_lossless(place, node, header, payload, driver),
+            Target::Host => {
+                announce(place, wire, next, driver);
+                Some((header, payload))
+            }
+            Target::Lossless(node) => {
+                let next = next.copied();
+                self.announce_in_fair_order(place, next, driver);
+                self.deliver_lossless(place, node, header, payload, driver)
+            }
         }
     }
 
@@ -503,5 +508,14 @@ impl<T: Copy + Default> Network<T> {
             under_way += counters.enqueued() - counters.dequeued();
         }
         self.lossless.as_ref().map_or(under_way, |lossless| under_way.wrapping_sub(lossless.audit()))
+    }
+}
+
+/// Schedules the arrival of the `next` packet in flight on a link.
+#[inline(always)]
+fn announce<T: Copy>(place: u32, wire: &FarEnd, next: Option<&Flying<T>>, driver: &mut impl Driver<T>) {
+    if let Some(next) = next {
+        driver.deliver_at(next.arrival, LinkAt { place, rank: wire.rank });
+        driver.expect(wire.target, next.payload);
     }
 }

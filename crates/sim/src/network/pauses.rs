@@ -2,27 +2,30 @@
 
 use std::collections::BTreeMap;
 
+use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 use shallows_measure::PauseInterval;
 use shallows_scenario::Storm;
-use shallows_switch::ingress::{GroupId, IngressBook};
+use shallows_switch::ingress::{ClassMaps, GroupId, IngressBook};
 use shallows_switch::pfc::{
     Change, PRIORITIES, PauseTimers, Pauser, ReceiveBuffer, Watchdog, WatchdogConfig,
 };
+
+use crate::network::fair_order::FairOrder;
 
 /// State of the lossless classes of a network or of one partition of it.
 #[derive(Debug)]
 pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
-    /// Priority group of each class, indexed by class.
-    pub(super) group_of_class: Box<[u8; 256]>,
+    pub(super) order: FairOrder,
+    /// Lossless classes of each priority group.
+    pub(super) groups: Vec<Vec<u8>>,
+    pub(super) maps: ClassMaps,
     /// Ingress book of each node, by place of the node; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
     /// Receive buffers of hosts that read at a limited rate, by port.
     pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
-    /// Configuration of the watchdogs of switches.
-    pub(super) watchdog: Option<WatchdogConfig>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
     /// Waiting packets of each node by place; empty unless `cyclic`.
@@ -47,9 +50,11 @@ pub(super) struct PausePort {
     pub(super) pauser: Pauser,
     /// Pauses that the other end has imposed on this port.
     pub(super) timers: PauseTimers,
-    /// Queue for each lossless priority; `None` for other priorities.
+    /// Queue that each lossless priority pauses; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
-    /// Watchdog of each priority. `poll_at` is the time of their next poll; `Instant::MAX` without watchdogs.
+    /// Configuration of the port's watchdogs, and the watchdog of each priority. At switches, they watch the pauses that the other end
+    /// imposes; at hosts, those that the host imposes. `poll_at` is the time of the next poll; `Instant::MAX` without watchdogs.
+    pub(super) watchdog: Option<WatchdogConfig>,
     pub(super) watchdogs: [Watchdog; PRIORITIES],
     pub(super) poll_at: Instant,
     /// Whether a host has this port.
@@ -119,13 +124,25 @@ pub(super) struct PriorityCounts {
     /// Number of times that a host has paused its switch, and number of times that it has resumed it.
     pub(super) sent: u64,
     pub(super) resumed: u64,
-    /// Number of packets for which a host's receive buffer had no room.
+    /// Number of polls at which a host had a reason to pause its switch.
+    pub(super) congested_polls: u64,
+    /// Number of packets that arrived at the port and were dropped because the headroom or the host's receive buffer was full.
     pub(super) refused: u64,
     /// Start of the current pause.
     pub(super) since: Option<Instant>,
 }
 
 impl<T> Lossless<T> {
+    /// Counts a packet that arrived at the port with the index `place` and is dropped for lack of room, if its class is lossless. If the
+    /// watchdog of a host has ended the host's pauses, the watchdog has caused the drop.
+    pub(super) fn refuse(&mut self, place: u32, header: &Header) {
+        let class = usize::from(self.maps.class(header.class()));
+        let port = &mut self.ports[place as usize];
+        let Some(counts) = port.counts.get_mut(class) else { return };
+        let by_watchdog = port.is_host && port.watchdogs[class].is_stormed();
+        *if by_watchdog { &mut counts.dropped_by_watchdog } else { &mut counts.refused } += 1;
+    }
+
     /// Checks the ingress books. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the network
     /// has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {

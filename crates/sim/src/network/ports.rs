@@ -2,8 +2,8 @@
 
 use shallows_core::random::Stream;
 use shallows_scenario::Experiment;
-use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
+use shallows_switch::{Port, port};
 
 /// Builds the port of the link with this number, and adds the port's queues to `buffer`, the memory of its node.
 pub(crate) fn port<T: Copy + Default>(
@@ -20,5 +20,11 @@ pub(crate) fn port<T: Copy + Default>(
     }
     let stream =
         |purpose, place| Stream::new(experiment.seed, purpose, u64::from(number) << 8 | place as u64);
+    if let Some(lossless) = &network.lossless
+        && !lossless.maps.keep_dscp()
+    {
+        let discipline = config.discipline.with_queues(|queue_of_class| lossless.maps.queues(queue_of_class));
+        return Port::new(link.rate, first, &port::Config { discipline, ..config.clone() }, stream);
+    }
     Port::new(link.rate, first, config, stream)
 }

@@ -74,6 +74,19 @@ impl Config {
         }
     }
 
+    /// Returns the discipline with `change` applied to its table, which gives the queue of each class. Disciplines that do not queue packets
+    /// by class stay the same.
+    #[must_use]
+    pub fn with_queues(&self, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
+        match self {
+            Self::Composed(config) => {
+                let queue_of_class = change(&config.queue_of_class).into();
+                Self::Composed(ComposedConfig { queue_of_class, ..config.clone() })
+            }
+            Self::Fifo | Self::Hcf(_) | Self::HashedDrr(_) | Self::Sfq(_) => self.clone(),
+        }
+    }
+
     /// Returns the limit of a queue in bytes if every packet has the size `packet`; `None` if only the buffer limits the queue.
     pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {

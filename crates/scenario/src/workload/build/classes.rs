@@ -12,7 +12,7 @@ impl Builder<'_, '_, '_> {
         if self.checker.require(class < spec::CLASSES, key, || {
             format!("must be a class from 0 to {}, got {class}", spec::CLASSES - 1)
         }) {
-            self.checker.accept(key, classes_have_queues(class, self.network));
+            self.checker.accept(key, classes_have_queues(self.network.class_of(class), self.network));
         }
     }
 
@@ -65,7 +65,7 @@ impl Builder<'_, '_, '_> {
 
     /// Rejects classes for which some switch port or NIC has no queue.
     pub(super) fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
-        let known = classes_have_queues(classes.highest(), self.network);
+        let known = classes_have_queues(classes.highest_of(|dscp| self.network.class_of(dscp)), self.network);
         self.checker.accept(&format!("{key}.class"), known)
     }
 }

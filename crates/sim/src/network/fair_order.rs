@@ -1,0 +1,66 @@
+//! Order of packets that arrive at a switch at the same time, in networks with lossless classes.
+//!
+//! Equal senders can stay in step for a whole run. If one of them always came first, the other one would take all losses, or use all the
+//! headroom. The order of their links is therefore random at every arrival.
+
+use shallows_core::Instant;
+use shallows_core::packet::mix;
+
+use crate::network::event::{LINK_BITS, LinkRank};
+
+/// Generator of ranks. A rank depends only on the seed, the link and the time of the link's last arrival, so the order is the same in any
+/// division of the network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FairOrder {
+    seed: u64,
+    /// Number of low bits of a rank that identify the link. They decide between links with equal random bits.
+    fixed: u32,
+}
+
+impl FairOrder {
+    /// Creates the order of a network with `links` links.
+    pub(super) fn new(seed: u64, links: usize) -> Self {
+        Self { seed: mix(seed), fixed: links.next_power_of_two().ilog2() }
+    }
+
+    /// Returns the rank of the next arrival on the link with this rank, after an arrival at `now`.
+    #[inline]
+    pub(super) fn next(self, rank: LinkRank, now: Instant) -> LinkRank {
+        let own = rank.number() & ((1 << self.fixed) - 1);
+        let random = mix(mix(now.0 ^ self.seed) ^ own);
+        LinkRank::of((random << self.fixed | own) & ((1 << LINK_BITS) - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::event::Ranks;
+
+    #[test]
+    fn each_of_three_links_comes_first_in_a_third_of_the_arrivals() {
+        let order = FairOrder::new(7, 300);
+        let mut ranks = [5, 6, 77].map(|link| Ranks::new(7).of_link(link));
+        let mut first = [0_u32; 3];
+        for time in 0..30_000 {
+            ranks = ranks.map(|rank| order.next(rank, Instant(time * 123_040)));
+            first[(0..3).min_by_key(|&link| ranks[link]).unwrap()] += 1;
+        }
+        // Binomial with a standard deviation of 82; five of them are 410.
+        assert!(first.iter().all(|count| count.abs_diff(10_000) < 410), "{first:?}");
+    }
+
+    #[test]
+    fn no_two_links_have_the_same_rank() {
+        for links in [1, 2, 3, 1_000, 1_024] {
+            let (order, base) = (FairOrder::new(3, links), Ranks::new(3));
+            // Links with arrivals at different times, and at the same time.
+            let of = |link: usize, time: u64| order.next(base.of_link(link as u32), Instant(time)).number();
+            let mut ranks: Vec<u64> = (0..links).map(|link| of(link, link as u64 % 3)).collect();
+            ranks.sort_unstable();
+            ranks.dedup();
+            assert_eq!(ranks.len(), links);
+            assert!(ranks.iter().all(|&rank| rank < 1 << LINK_BITS));
+        }
+    }
+}
