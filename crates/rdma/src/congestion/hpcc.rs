@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 
-use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, rate};
+use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows, rate};
 
 /// Parameters of HPCC.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,8 +78,7 @@ impl Hpcc {
     /// Includes the telemetry of an acknowledgement in U (SIGCOMM '19, algorithm 1, `MeasureInflight`). Returns whether it could: the path
     /// must be that of the last acknowledgement, and the packet must have left each port later.
     fn measure(&mut self, hops: &[Telemetry]) -> bool {
-        let follows = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
-        let is_usable = hops.len() == self.last.len() && hops.iter().zip(&self.last).all(follows);
+        let is_usable = follows(hops, &self.last);
         if is_usable {
             let (mut highest, mut span) = (0.0, 0.0);
             for (hop, last) in hops.iter().zip(&self.last) {
@@ -134,11 +133,7 @@ impl CongestionControl for Hpcc {
             return;
         }
         let (window, stage) = self.computed(config);
-        if window < self.window {
-            self.digest.cuts += 1;
-        } else if window > self.window {
-            self.digest.increases += 1;
-        }
+        self.digest.record(self.window, window);
         // W changes with each acknowledgement; its reference, once per round-trip time (section 3.2).
         self.window = window;
         if ack.number > self.update_at {
@@ -183,7 +178,7 @@ mod tests {
         assert_eq!((flow.window, flow.update_at), (100_000.0, 100_000));
         // 4 µs later the first hop has sent 50,000 bytes (txRate 1) and the smaller backlog is 50,000 (0.5): u = 1.5; the second: 0.5.
         // U = (1 − 4/8)·1 + 4/8·1.5 = 1.25. W = 100,000/(1.25/0.95) + 80 = 76,080. The reference waits for the end of the RTT.
-        flow.on_ack(&config, &ack(50_000, 150_000, &[hop(4, 50_000, 50_000), hop(4, 25_000, 0)]));
+        flow.on_ack(&config, &ack(100_000, 150_000, &[hop(4, 50_000, 50_000), hop(4, 25_000, 0)]));
         assert_eq!((flow.utilisation, flow.reference), (1.25, 100_000.0));
         assert!((flow.window - 76_080.0).abs() < 1e-9, "{}", flow.window);
         // 16 µs count as 8: U = u = 0.5·2/2. Below η at stage 0 < 1: W = W_c + 80, capped at W_init; the reference is updated.

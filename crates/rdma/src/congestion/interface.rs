@@ -65,6 +65,21 @@ pub struct Digest {
     pub telemetry: u32,
 }
 
+impl Digest {
+    /// Counts a change of a rate or window.
+    pub(super) fn record(&mut self, before: f64, after: f64) {
+        self.cuts += u32::from(after < before);
+        self.increases += u32::from(after > before);
+    }
+}
+
+/// Returns whether `hops` can be compared with the telemetry of an earlier packet: the number of hops is the same, and the packet left each
+/// port later.
+pub(super) fn follows(hops: &[Telemetry], earlier: &[Telemetry]) -> bool {
+    let later = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
+    hops.len() == earlier.len() && hops.iter().zip(earlier).all(later)
+}
+
 /// Window of a control that computes only a rate (HPCC, SIGCOMM '19, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
@@ -130,4 +145,40 @@ pub(super) trait CongestionControl {
 /// Converts a rate in bits per second, rounded to a whole number of at least 1.
 pub(super) fn rate(bps: f64) -> Rate {
     Rate((bps.round() as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_changes_count() {
+        let mut digest = Digest::default();
+        for (before, after) in [(2.0, 1.0), (1.0, 1.0), (1.0, 3.0), (3.0, 4.0)] {
+            digest.record(before, after);
+        }
+        assert_eq!(digest, Digest { cuts: 1, increases: 2, ..Digest::default() });
+    }
+
+    #[test]
+    fn telemetry_follows_that_of_an_earlier_packet_on_the_same_path() {
+        let hop = |at, sent| Telemetry { at: Instant(at), sent, ..Telemetry::default() };
+        let earlier = [hop(10, 100), hop(20, 100)];
+        assert!(follows(&[hop(11, 100), hop(21, 200)], &earlier));
+        assert!(!follows(&[hop(11, 200)], &earlier), "another path");
+        assert!(!follows(&[hop(11, 200), hop(20, 200)], &earlier), "left at the same time");
+        assert!(!follows(&[hop(9, 200), hop(21, 200)], &earlier), "left before");
+        assert!(!follows(&[hop(11, 99), hop(21, 200)], &earlier), "another port");
+    }
+
+    #[test]
+    fn windows_are_those_of_the_line_rate_or_of_the_current_rate() {
+        let rtt = Duration::from_micros(8);
+        let window = |window: Window, current| window.pace(100e9, current).window;
+        assert_eq!(window(Window::None, 50e9), None);
+        assert_eq!(window(Window::Fixed(rtt), 50e9), Some(Bytes(100_000)));
+        assert_eq!(window(Window::Variable(rtt), 50e9), Some(Bytes(50_000)));
+        assert_eq!(window(Window::Variable(rtt), 100.0), Some(Bytes(1)), "never closed");
+        assert_eq!([rate(0.2), rate(1.6)], [Rate(1), Rate(2)]);
+    }
 }

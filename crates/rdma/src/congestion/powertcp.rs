@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, rate};
+use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows, rate};
 
 /// Parameters of PowerTCP.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,7 @@ impl PowerTcp {
     /// Returns the normalised power of the hop with the most power, and the time over which it was measured (NSDI '22, algorithm 1).
     /// Returns `None` if the path is not that of the last acknowledgement, or a packet has not left each port later.
     fn power_of_hops(&self, hops: &[Telemetry]) -> Option<(f64, f64)> {
-        let follows = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
-        if hops.len() != self.last_hops.len() || !hops.iter().zip(&self.last_hops).all(follows) {
+        if !follows(hops, &self.last_hops) {
             return None;
         }
         let power = |(hop, last): (&Telemetry, &Telemetry)| {
@@ -155,11 +154,7 @@ impl CongestionControl for PowerTcp {
         let largest = self.line_rate / 8.0 * self.base_rtt + step;
         let window =
             (config.weight * newest + (1.0 - config.weight) * self.window).max(smallest).min(largest);
-        if window < self.window {
-            self.digest.cuts += 1;
-        } else if window > self.window {
-            self.digest.increases += 1;
-        }
+        self.digest.record(self.window, window);
         self.window = window;
         // cwnd_old changes once per round-trip time.
         if ack.number > self.update_at {
@@ -204,7 +199,8 @@ mod tests {
         assert_eq!((flow.window, flow.update_at), (100_000.0, 101_000));
         // In 4 µs the first hop sent 50,000 bytes and its queue grew to 25,000: λ = 75,000/4 µs = 1.5·B, ν = 125,000 = 1.25·B·τ, f = 1.875.
         // Smoothed: 0.5·1 + 0.5·1.875 = 1.4375. cwnd = 0.9·(100,000/1.4375 + 10,000) + 0.1·100,000.
-        flow.on_ack(&config, &ack(14, 11, 2_000, &[hop(4, 50_000, 25_000), hop(4, 50_000, 0)]));
+        // The last packet of the RTT does not update the reference.
+        flow.on_ack(&config, &ack(14, 11, 101_000, &[hop(4, 50_000, 25_000), hop(4, 50_000, 0)]));
         assert_eq!((flow.power, flow.reference), (1.4375, 100_000.0));
         let first = 0.9 * (100_000.0 / 1.4375 + 10_000.0) + 10_000.0;
         assert!((flow.window - first).abs() < 1e-9, "{}", flow.window);

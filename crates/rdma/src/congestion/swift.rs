@@ -112,10 +112,8 @@ impl Swift {
         let window = window.clamp(config.min_window, config.max_window);
         if window < self.window {
             self.decreased = Some(now);
-            self.digest.cuts += 1;
-        } else if window > self.window {
-            self.digest.increases += 1;
         }
+        self.digest.record(self.window, window);
         self.window = window;
     }
 

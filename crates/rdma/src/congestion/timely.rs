@@ -171,13 +171,9 @@ impl CongestionControl for Timely {
         let Some((last, _)) = self.last.replace((ack.rtt, ack.now)) else { return };
         let newest = ack.rtt.as_secs_f64() - last.as_secs_f64();
         self.difference = (1.0 - config.weight) * self.difference + config.weight * newest;
-        let updated = self.updated(config, ack.rtt);
-        if updated < self.current {
-            self.digest.cuts += 1;
-        } else {
-            self.digest.increases += 1;
-        }
-        self.current = updated.max(config.min_rate.0 as f64).min(self.line_rate);
+        let updated = self.updated(config, ack.rtt).max(config.min_rate.0 as f64).min(self.line_rate);
+        self.digest.record(self.current, updated);
+        self.current = updated;
     }
 
     fn digest(&self) -> Digest {
@@ -290,6 +286,8 @@ mod tests {
             rates(&config, &[100; 8]),
             [5_000.0, 5_010.0, 5_020.0, 5_030.0, 5_040.0, 5_050.0, 5_100.0, 5_150.0]
         );
+        // T_high itself is between the thresholds.
+        assert_eq!(rates(&config, &[500, 500]), [5_000.0, 5_010.0]);
         // A gradient of 100 would make the rate negative.
         let steep = Config { high: Duration::from_millis(9), ..config };
         assert_eq!(rates(&steep, &[100, 4_100]), [5_000.0, 10.0]);
