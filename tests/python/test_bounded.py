@@ -427,9 +427,9 @@ def test_building_a_network_can_be_interrupted(tmp_path: Path) -> None:
 
 def test_what_is_not_modelled_is_said_so_with_what_is(shell: Shell, scenario: Path) -> None:
     for setting, expected in [
-        ("tcp.congestion=dcqcn", ['"dcqcn" is not modelled; expected one of', '"dctcp"', '"cubic"']),
+        ("tcp.congestion=dcqcn", ['"dcqcn" is not allowed here (it controls queue pairs', '"cubic"']),
         ("tcp.congestion.kind=BBR", ['"BBR" is not modelled; expected one of', '"reno"']),
-        ("switch.pfc=true", ["pfc is not modelled; allowed keys:", "buffer"]),
+        ("switch.pfc=true", ["not allowed here (set switch.lossless); allowed keys:", "buffer"]),
         ("topology.rate=10gbps", ['did you mean "10Gbps"?']),
     ]:
         refused = shell("run", scenario, "--set", setting)

@@ -5,6 +5,7 @@
 
 use std::num::NonZeroU32;
 
+use crate::rdma::{RdmaData, RdmaReply};
 use crate::time::Instant;
 use crate::units::Bytes;
 
@@ -39,7 +40,7 @@ pub enum PacketKind {
     Data,
     /// A TCP segment without data.
     PureAck,
-    /// A UDP datagram.
+    /// A UDP datagram, which may belong to a queue pair of RoCEv2.
     Datagram,
     /// An ICMP echo request or reply.
     Probe,
@@ -269,6 +270,10 @@ pub enum Body {
     Ack(AckSegment),
     /// An ICMP echo request or reply.
     Echo(EchoMessage),
+    /// Data of a queue pair.
+    RdmaData(RdmaData),
+    /// Reply of a queue pair.
+    RdmaReply(RdmaReply),
 }
 
 /// TCP segment from the side that sends data: data, a SYN or a FIN.

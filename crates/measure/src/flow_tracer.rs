@@ -6,8 +6,8 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 /// Names of the quantities of a traced sender. `state` is 0 for open, 1 for recovery, 2 for timeout and 3 for braking.
-pub(crate) const QUANTITIES: [&str; 7] =
-    ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
+pub(crate) const QUANTITIES: [&str; 8] =
+    ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes", "rate_gbps"];
 
 /// Values of a traced sender, in the order of `QUANTITIES`. `None` for a quantity that the sender does not have, or does not have yet.
 pub type Readings = [Option<f64>; QUANTITIES.len()];

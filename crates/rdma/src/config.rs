@@ -61,5 +61,13 @@ pub struct Notification {
     pub out_of_order: bool,
 }
 
+/// Bytes of the headers of every packet: IPv4 (20), UDP (8), BTH (12) and ICRC (4) (InfiniBand, annex A17).
+pub const HEADERS: Bytes = Bytes(44);
+/// Bytes of in-band telemetry in the packets of HPCC and PowerTCP: 8 for each of five hops, and a path number (SIGCOMM '19, section 4.1).
+pub const INT: Bytes = Bytes(42);
 /// Bytes of the RDMA extended transport header (RETH) of the first packet of an RDMA WRITE.
 pub const RETH: Bytes = Bytes(16);
+/// Bytes of the ACK extended transport header (AETH) of acknowledgements.
+pub const AETH: Bytes = Bytes(4);
+/// Reserved bytes of a congestion notification packet after its BTH.
+pub const CNP_PAYLOAD: Bytes = Bytes(16);

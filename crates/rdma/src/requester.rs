@@ -6,7 +6,7 @@ use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::config::{Config, RETH, Recovery};
-use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace};
+use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
 use crate::pacer::Pacer;
 use crate::recovery::Scoreboard;
@@ -119,23 +119,24 @@ impl Requester {
         self.una == self.messages.packets() || self.ended.is_some()
     }
 
-    /// Processes a packet from the responder. Duplicates and late packets cause no retransmission.
-    pub fn on_reply(&mut self, now: Instant, reply: &RdmaReply) {
+    /// Processes a packet from the responder. Duplicates and late packets cause no retransmission. `telemetry` is the in-band telemetry of
+    /// the packet that triggered the reply.
+    pub fn on_reply(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         self.now = now;
         if self.ended.is_some() {
             return;
         }
         match reply.kind {
             RdmaReplyKind::Cnp => self.control(|control, config| control.on_cnp(config, now)),
-            RdmaReplyKind::Ack => self.acknowledge(now, reply),
+            RdmaReplyKind::Ack => self.acknowledge(now, reply, telemetry),
             RdmaReplyKind::Nak => {
                 self.stats.naks += 1;
-                self.acknowledge(now, reply);
+                self.acknowledge(now, reply, telemetry);
                 self.on_nak(now, reply.psn);
             }
             RdmaReplyKind::SelectiveNack { arrived } => {
                 self.stats.naks += 1;
-                self.acknowledge(now, reply);
+                self.acknowledge(now, reply, telemetry);
                 self.on_selective_nack(now, arrived);
             }
         }
@@ -181,6 +182,16 @@ impl Requester {
         self.congestion.pace()
     }
 
+    /// Returns α of the congestion control, if it has one.
+    pub fn alpha(&self) -> Option<f64> {
+        self.congestion.alpha(&self.config.congestion, self.now)
+    }
+
+    /// Returns the bytes that are sent and not acknowledged.
+    pub fn in_flight(&self) -> Bytes {
+        Bytes(self.messages.offset(self.config.mtu, self.next) - self.acked)
+    }
+
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
         self.congestion.digest()
@@ -193,7 +204,7 @@ impl Requester {
     }
 
     /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
-    fn acknowledge(&mut self, now: Instant, reply: &RdmaReply) {
+    fn acknowledge(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         let psn = reply.psn;
         if psn > self.sent {
             return;
@@ -210,7 +221,7 @@ impl Requester {
             next: self.messages.offset(self.config.mtu, self.sent),
             rtt: now.saturating_since(reply.echo),
             marked: std::mem::take(&mut self.marked),
-            telemetry: &[],
+            telemetry,
         };
         self.control(|control, config| control.on_ack(config, &ack));
         self.una = psn;

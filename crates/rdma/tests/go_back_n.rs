@@ -112,7 +112,7 @@ fn a_queue_pair_ends_after_its_retries() {
     // It then sends nothing, whatever happens.
     pair.post(ns(200_000), 1_000);
     let reply = RdmaReply { kind: Ack, psn: 1, received: 1_000, ..RdmaReply::default() };
-    pair.requester.on_reply(ns(200_000), &reply);
+    pair.requester.on_reply(ns(200_000), &reply, &[]);
     pair.run();
     assert_eq!((pair.data.len(), pair.requester.acked()), (3, 0));
     assert!(pair.requester.is_idle());
@@ -189,7 +189,7 @@ fn replies_for_packets_that_were_never_sent_are_ignored() {
     pair.post(ns(0), 3_000);
     for kind in [Ack, Nak, RdmaReplyKind::SelectiveNack { arrived: 9 }] {
         let reply = RdmaReply { kind, psn: 2, received: 2_000, ..RdmaReply::default() };
-        pair.requester.on_reply(ns(0), &reply);
+        pair.requester.on_reply(ns(0), &reply, &[]);
         assert_eq!(pair.requester.acked(), 0);
     }
     pair.run();

@@ -180,7 +180,7 @@ impl<'a> Pair<'a> {
                 Packet::Data(data, marked) => self.receive(&data, marked),
                 Packet::Reply(reply) => {
                     self.acked = self.acked.max(reply.psn);
-                    self.requester.on_reply(self.now, &reply);
+                    self.requester.on_reply(self.now, &reply, &[]);
                 }
             }
         }

@@ -144,12 +144,12 @@ fn marks_in_replies_without_progress_reach_the_control() {
         assert!(requester.poll_transmit(ns(at)).is_some());
     }
     let reply = |kind, psn, marked| RdmaReply { kind, psn, received: psn * 1_000, echo: ns(0), marked };
-    requester.on_reply(ns(10_000), &reply(SelectiveNack { arrived: 1 }, 0, true));
+    requester.on_reply(ns(10_000), &reply(SelectiveNack { arrived: 1 }, 0, true), &[]);
     assert_eq!(requester.pace().rate, RATE, "a control learns of marks with acknowledged data");
-    requester.on_reply(ns(11_000), &reply(Ack, 2, false));
+    requester.on_reply(ns(11_000), &reply(Ack, 2, false), &[]);
     assert_eq!(requester.pace().rate, Rate::from_gbps(4));
     // The mark was reported once. A new round-trip time has begun, in which a mark would cut the rate again.
-    requester.on_reply(ns(12_000), &reply(Ack, 3, false));
+    requester.on_reply(ns(12_000), &reply(Ack, 3, false), &[]);
     assert_eq!(requester.digest().cuts, 1);
 }
 

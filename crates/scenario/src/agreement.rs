@@ -5,6 +5,7 @@
 //! each `tcp` table.
 
 use shallows_core::Bytes;
+use shallows_core::packet::PacketKind;
 use shallows_transport::congestion::EcnMode;
 use shallows_transport::receive_window::Control;
 use shallows_transport::{Config, Method, SmallQueue, header_bytes};
@@ -14,6 +15,7 @@ use crate::groups::HostGroup;
 use crate::offloads::Offloads;
 use crate::own_tcp::{self, OwnTcps};
 use crate::resolved::Resolved;
+use crate::roce::QueuePairs;
 use crate::spec::Tcp;
 use crate::tcp;
 
@@ -32,9 +34,29 @@ pub struct Agreement {
     pub offloads: Offloads,
     /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub header_bytes: Bytes,
+    /// Queue pairs that replace TCP, for workloads with `transport = "roce"`.
+    pub queue_pairs: Option<QueuePairs>,
 }
 
 impl Agreement {
+    /// Returns how the data of a flow is divided into packets.
+    pub fn segments(&self) -> Segments {
+        match &self.queue_pairs {
+            None => Segments { data: self.sender.mss, overhead: self.header_bytes, once: Bytes(0) },
+            Some(pairs) => {
+                Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once: shallows_rdma::RETH }
+            }
+        }
+    }
+
+    /// Returns the kinds of packets with data and of acknowledgements.
+    pub fn packet_kinds(&self) -> [PacketKind; 2] {
+        match self.queue_pairs {
+            None => [PacketKind::Data, PacketKind::PureAck],
+            Some(_) => [PacketKind::Datagram; 2],
+        }
+    }
+
     /// Returns the parameters for data in the opposite direction on the same connection, which is already open. No second handshake
     /// precedes this data.
     #[must_use]
@@ -48,6 +70,17 @@ impl Agreement {
     }
 }
 
+/// Division of a flow into packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segments {
+    /// Bytes of data in a full packet.
+    pub data: Bytes,
+    /// Bytes of headers and framing of each packet.
+    pub overhead: Bytes,
+    /// Further bytes of headers in the first packet.
+    pub once: Bytes,
+}
+
 /// Settings of one end of a connection: its `tcp` table and its host group.
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {
@@ -58,11 +91,13 @@ struct Side<'a> {
 /// Returns the [`Agreement`] of connections for each ordered pair of host groups, indexed by the sender's group, then the receiver's.
 /// Problems are recorded in `checker`.
 ///
-/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload.
+/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload, and finally with
+/// `queue_pairs`, if some workload uses them.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],
     own: &OwnTcps,
+    queue_pairs: Option<QueuePairs>,
     checker: &mut Checker<'_>,
 ) -> Vec<Agreement> {
     let framing = spec.topology.common().framing;
@@ -109,6 +144,11 @@ pub(crate) fn agreements(
             }
             agreements.extend(found);
         });
+    }
+    if queue_pairs.is_some() {
+        let of_tcp = agreements[..sides.len() * sides.len()].to_vec();
+        agreements
+            .extend(of_tcp.into_iter().map(|tcp| Agreement { queue_pairs: queue_pairs.clone(), ..tcp }));
     }
     agreements
 }
@@ -171,5 +211,6 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         header_bytes: headers + framing,
         sender,
         receiver,
+        queue_pairs: None,
     }
 }

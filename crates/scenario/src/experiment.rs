@@ -104,6 +104,13 @@ impl HostConfigs {
         &self.agreements[from * self.groups.len() + to]
     }
 
+    /// Returns the parameters of a workload's connections from hosts of group `from` to hosts of group `to`. `workload` is its number among
+    /// the workloads that send flows.
+    pub fn agreement_of(&self, workload: u16, from: usize, to: usize) -> &Agreement {
+        let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.len());
+        &self.agreements[(kind * groups + from) * groups + to]
+    }
+
     /// Returns the parameters of connections, indexed by kind of connection ([`Self::kinds`]), the sender's group and the receiver's group.
     pub fn agreements(&self) -> &[Agreement] {
         &self.agreements
@@ -154,6 +161,30 @@ impl Experiment {
     pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement(groups.of(from), groups.of(to))
+    }
+
+    /// Returns whether some workload sends its flows on queue pairs.
+    pub fn has_queue_pairs(&self) -> bool {
+        self.hosts.agreements.iter().any(|agreement| agreement.queue_pairs.is_some())
+    }
+
+    /// Returns whether queue pairs have a congestion control.
+    pub fn controls_queue_pairs(&self) -> bool {
+        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
+        pairs.any(|pairs| pairs.config.congestion != shallows_rdma::congestion::Config::None)
+    }
+
+    /// Returns whether switches add in-band telemetry to the packets of queue pairs.
+    pub fn uses_telemetry(&self) -> bool {
+        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
+        pairs.any(|pairs| pairs.config.congestion.uses_telemetry())
+    }
+
+    /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
+    /// that send flows.
+    pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {
+        let groups = &self.network.groups;
+        self.hosts.agreement_of(workload, groups.of(from), groups.of(to))
     }
 
     /// Returns the parameters of each kind of connection that some workload uses, for each ordered pair of groups that have hosts.

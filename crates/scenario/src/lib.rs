@@ -32,6 +32,8 @@ mod quantity;
 mod renamed;
 mod resolve;
 mod resolved;
+mod roce;
+mod roce_congestion;
 mod spec;
 mod tagged;
 mod tcp;
@@ -40,7 +42,7 @@ mod topology;
 mod warnings;
 mod workload;
 
-pub use agreement::Agreement;
+pub use agreement::{Agreement, Segments};
 pub use check::{InputFile, Reader};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
@@ -54,6 +56,7 @@ pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
 pub use parse::{parse, schema};
 pub use pausing::{PauseLevel, PauseThreshold};
+pub use roce::QueuePairs;
 pub use spec::preset::linux_delayed_ack;
 pub use spec::workload::WhenBusy;
 pub use spec::{FctEnd, MAX_SEED};

@@ -10,12 +10,15 @@ use crate::check::Checker;
 use crate::document::{Path, Step};
 use crate::groups::{self, HostGroup};
 use crate::resolved::Resolved;
-use crate::spec::Tcp;
 use crate::spec::preset::TcpTable;
+use crate::spec::{Tcp, Transport};
 use crate::tcp;
 
 /// Maximum number of sets of connection parameters: one for each pair of groups and each distinct `tcp` table.
 const MOST_AGREEMENTS: usize = 1 << 14;
+
+/// Kind of the connections of a workload with queue pairs, until all tables are known.
+const OF_QUEUE_PAIRS: u16 = u16::MAX;
 
 /// `tcp` table of a workload with inherited settings filled in. Several workloads can share it.
 #[derive(Debug)]
@@ -31,7 +34,8 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Number of the table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the table's index in `all`.
+    /// Kind of the connections of each workload that sends flows: 0 for the hosts' own settings, one plus the table's index in `all`, or
+    /// one plus the number of tables for queue pairs.
     pub(crate) of_workloads: Vec<u16>,
 }
 
@@ -43,6 +47,10 @@ impl OwnTcps {
         for (index, workload) in
             spec.workload.iter().enumerate().filter(|(_, workload)| workload.sends_flows())
         {
+            if workload.transport() == Transport::Roce {
+                found.of_workloads.push(OF_QUEUE_PAIRS);
+                continue;
+            }
             let Some(own) = workload.tcp() else {
                 found.of_workloads.push(0);
                 continue;
@@ -58,6 +66,8 @@ impl OwnTcps {
             }
             found.of_workloads.push(number as u16 + 1); // too many workloads for 16 bits are rejected
         }
+        let last = found.all.len() as u16 + 1;
+        found.of_workloads.iter_mut().filter(|kind| **kind == OF_QUEUE_PAIRS).for_each(|kind| *kind = last);
         Ok(found)
     }
 

@@ -13,7 +13,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Spec};
 use crate::workload::Generator;
 use crate::{
-    agreement, captures, flow_traces, groups, memory, ports, tagged, tcp, timing, topology, workload,
+    agreement, captures, flow_traces, groups, memory, ports, roce, tagged, tcp, timing, topology, workload,
 };
 
 /// Maximum number of workloads, which are numbered with 16 bits.
@@ -69,7 +69,8 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     check_measure(&spec.measure, checker);
     let groups = groups::build(&spec, checker);
     let tcp = tcp::check_all(&spec, checker) && groups::check_mtu(&spec, checker);
-    let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, checker));
+    let queue_pairs = roce::build(&spec, checker);
+    let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, queue_pairs, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
         "must have at least one workload; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \

@@ -8,7 +8,7 @@ use crate::document::Path;
 use crate::groups;
 use crate::resolved::Resolved;
 use crate::spec::{self, Host, Spec};
-use crate::tcp;
+use crate::{roce, tcp};
 
 /// Returns `spec` with all defaults filled in: values that depend on other keys, and the settings that groups inherit from `tables`, the
 /// tables of the scenario. `file` gives the scenario its default name. `seed` replaces the scenario's own seed.
@@ -29,14 +29,20 @@ pub(crate) fn resolve(
         let stem = FilePath::new(file).file_stem();
         stem.map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
     };
-    Ok(Resolved::new(Spec {
+    let resolved = Spec {
         name: Some(spec.name.clone().unwrap_or_else(name)),
         seed: seed.unwrap_or(spec.seed),
         topology: spec.topology.resolved(),
         tcp: tcp::spelled_out(&spec.tcp, mtu, alike),
         host: host(spec, &inherited),
         ..spec.clone()
-    }))
+    };
+    let is_used = spec.roce.is_some() || resolved.sends_on_queue_pairs();
+    let roce = is_used.then(|| {
+        let given = spec.roce.clone().unwrap_or_default();
+        roce::spelled_out(&given, roce::smallest_mtu(&resolved), spec.topology.common().rate)
+    });
+    Ok(Resolved::new(Spec { roce, ..resolved }))
 }
 
 fn host(spec: &Spec, inherited: &[spec::Group]) -> Host {

@@ -70,9 +70,14 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     if known.contains(&kind.as_str()) {
         return Ok((kind, rest.unwrap_or_default()));
     }
-    let message = match unmodelled(&kind) {
-        Some(_) => format!("\"{kind}\" is not modelled; expected one of {}", quoted(known)),
-        None => format!("unknown {what} \"{kind}\"{}; expected one of {}", hint(&kind, known), quoted(known)),
+    let message = match (elsewhere(&kind), unmodelled(&kind)) {
+        (Some(remedy), _) => {
+            format!("\"{kind}\" is not allowed here ({remedy}); expected one of {}", quoted(known))
+        }
+        (None, Some(_)) => format!("\"{kind}\" is not modelled; expected one of {}", quoted(known)),
+        (None, None) => {
+            format!("unknown {what} \"{kind}\"{}; expected one of {}", hint(&kind, known), quoted(known))
+        }
     };
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
@@ -167,9 +172,10 @@ fn reword(message: &str) -> (Option<String>, String) {
         let found = known.remove(0);
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
         let allowed = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
-        let message = match unmodelled(&found) {
-            Some(name) => format!("{name} is not modelled; allowed keys: {allowed}"),
-            None => format!("unknown key{}; allowed keys: {allowed}", hint(&found, &list)),
+        let message = match (elsewhere(&found), unmodelled(&found)) {
+            (Some(remedy), _) => format!("not allowed here ({remedy}); allowed keys: {allowed}"),
+            (None, Some(name)) => format!("{name} is not modelled; allowed keys: {allowed}"),
+            (None, None) => format!("unknown key{}; allowed keys: {allowed}", hint(&found, &list)),
         };
         return (Some(found), message);
     }
@@ -181,9 +187,10 @@ fn reword(message: &str) -> (Option<String>, String) {
         if !known.is_empty() {
             let found = known.remove(0);
             let list: Vec<&str> = known.iter().map(String::as_str).collect();
-            let problem = match unmodelled(&found) {
-                Some(_) => "not modelled".to_owned(),
-                None => format!("unknown{}", hint(&found, &list)),
+            let problem = match (elsewhere(&found), unmodelled(&found)) {
+                (Some(remedy), _) => format!("not allowed here ({remedy})"),
+                (None, Some(_)) => "not modelled".to_owned(),
+                (None, None) => format!("unknown{}", hint(&found, &list)),
             };
             return (None, format!("\"{found}\" is {problem}; expected one of {}", quoted(&list)));
         }
@@ -207,44 +214,59 @@ fn reword(message: &str) -> (Option<String>, String) {
 
 /// Names, in lower case, of mechanisms that other simulators model and Shallows does not. An error for one of them states this and suggests
 /// no other name.
-const NOT_MODELLED: [&str; 36] = [
+const NOT_MODELLED: [&str; 27] = [
     "aqua",
     "bbr",
     "bbr2",
     "bbr3",
     "bolt",
     "copa",
-    "dcqcn",
     "dctcp-rdma",
     "expresspass",
     "homa",
-    "hpcc",
     "hpcc-pint",
     "hull",
     "infiniband",
     "l4s",
     "ndp",
     "pfabric",
-    "pfc",
     "phost",
     "pie",
     "pint",
     "poseidon",
-    "powertcp",
     "qcn",
     "quic",
-    "rdma",
-    "roce",
-    "rocev2",
-    "swift",
     "tcp-prague",
     "prague",
-    "timely",
     "vegas",
     "westwood",
     "conga",
     "letflow",
 ];
+
+const QUEUE_PAIRS: &str =
+    "it controls queue pairs: set transport = \"roce\" in a workload, and roce.congestion";
+const RDMA: &str = "set transport = \"roce\" in a workload";
+
+/// Names, in lower case, of mechanisms that other keys set, with a remedy.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("dcqcn", QUEUE_PAIRS),
+    ("hpcc", QUEUE_PAIRS),
+    ("pfc", "set switch.lossless"),
+    ("powertcp", QUEUE_PAIRS),
+    ("rdma", RDMA),
+    ("roce", RDMA),
+    ("rocev2", RDMA),
+    ("swift", QUEUE_PAIRS),
+    ("theta-powertcp", QUEUE_PAIRS),
+    ("timely", QUEUE_PAIRS),
+];
+
+/// Returns how to set the mechanism named `found`, if other keys set it.
+fn elsewhere(found: &str) -> Option<&'static str> {
+    let plain = found.to_lowercase().replace('_', "-");
+    ELSEWHERE.into_iter().find(|(name, _)| *name == plain).map(|(_, remedy)| remedy)
+}
 
 /// Returns the name of the mechanism that Shallows does not model, if `found` is one.
 fn unmodelled(found: &str) -> Option<&'static str> {

@@ -110,19 +110,28 @@ impl Experiment {
         let anywhere = self.markers().any(|at| marking(&at));
         let at_switches =
             self.markers().filter(|(link, _)| link.kind != PortKind::Nic).any(|at| marking(&at));
-        let uses = |agreement: &Agreement| {
-            let sides = [&agreement.sender, &agreement.receiver];
-            sides.iter().all(|side| side.congestion.ecn_mode() != EcnMode::Off)
+        let uses = |agreement: &Agreement| match &agreement.queue_pairs {
+            Some(pairs) => pairs.config.congestion != shallows_rdma::congestion::Config::None,
+            None => {
+                let sides = [&agreement.sender, &agreement.receiver];
+                sides.iter().all(|side| side.congestion.ecn_mode() != EcnMode::Off)
+            }
         };
+        // All packets of queue pairs are ECN-capable.
+        let unmarked = |agreement: &Agreement| agreement.queue_pairs.is_none() && !uses(agreement);
         let ecn = self.agreements().any(uses);
-        let deaf_acks =
-            |agreement: &Agreement| uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct;
+        let deaf_acks = |agreement: &Agreement| {
+            agreement.queue_pairs.is_none() && uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct
+        };
         let warning = match (ecn, anywhere) {
             (true, _) if !at_switches => {
                 "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate"
             }
+            (false, true) if !self.agreements().any(unmarked) => {
+                "queue pairs have no congestion control: they do not react to marks"
+            }
             (false, true) => "connections do not use ECN: markers drop their packets instead of marking them",
-            (true, true) if !self.agreements().all(uses) => {
+            (true, true) if self.agreements().any(unmarked) => {
                 "connections between some groups of hosts do not use ECN: markers drop their packets instead of \
                  marking them"
             }
@@ -135,13 +144,18 @@ impl Experiment {
         Some(warning.to_owned())
     }
 
+    /// Returns the parameters of the TCP connections.
+    fn tcp_agreements(&self) -> impl Iterator<Item = &Agreement> {
+        self.agreements().filter(|agreement| agreement.queue_pairs.is_none())
+    }
+
     /// Warns if no connection reacts to the incast notifications of switches, or if connections use Pulser but no switch sends
     /// notifications.
     fn unheard_incasts(&self) -> Option<String> {
         let notifies = |(link, marker): (&Link, &aqm::Config)| {
             link.kind != PortKind::Nic && marker.verdicts().notifies_incast()
         };
-        let hears = self.agreements().any(|agreement| agreement.sender.congestion.hears_incast());
+        let hears = self.tcp_agreements().any(|agreement| agreement.sender.congestion.hears_incast());
         match (self.markers().any(notifies), hears) {
             (false, true) => Some(
                 "pulser reacts to explicit incast notifications, but no switch has an ein marker: pulser behaves as \
@@ -201,7 +215,8 @@ impl Experiment {
     /// Warns if a receiver may delay acknowledgements until the sender's retransmission timer has expired.
     fn late_acknowledgements(&self) -> Option<String> {
         let times = |agreement: &Agreement| (agreement.receiver.delayed_ack, agreement.sender.rto.minimum);
-        let late = self.agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
+        let late =
+            self.tcp_agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
         late.filter(|_| !self.generators.is_empty()).map(|(ack, rto)| {
             format!(
                 "acknowledgements can be delayed for {}, but the retransmission timer can expire after {rto}: a \

@@ -38,6 +38,7 @@ mod problems;
 mod progress;
 mod queries;
 mod queueing;
+mod roce;
 mod shaped;
 mod storms;
 mod switch_papers;

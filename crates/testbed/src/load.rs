@@ -574,6 +574,7 @@ fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Read
         Some(bytes(info.in_flight)),
         Some(phase),
         Some(acked as f64),
+        None, // the kernel's pacing rate is not read
     ]
 }
 

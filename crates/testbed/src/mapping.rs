@@ -212,6 +212,37 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
     }
 }
 
+/// Returns features that a testbed does not support: whether the experiment has each of them, its key, and the remedy.
+fn unsupported(experiment: &Experiment) -> [(bool, &'static str, &'static str); 5] {
+    [
+        (
+            experiment.network.groups.any(),
+            "host.group",
+            "must be left out, because all hosts of a testbed have the same settings",
+        ),
+        (
+            experiment.hosts.kinds().iter().any(|&kind| kind > 0) && !experiment.has_queue_pairs(),
+            "workload.tcp",
+            "must be left out, because all connections of a testbed have the same settings; set [tcp] instead",
+        ),
+        (
+            experiment.has_queue_pairs(),
+            "workload.transport",
+            "must be \"tcp\", because a testbed has no RDMA NICs",
+        ),
+        (
+            experiment.shares().contains(&true),
+            "workload.answers",
+            "must be left out, because each connection of a testbed carries data in one direction",
+        ),
+        (
+            experiment.flow_traces.iter().any(|trace| trace.every.is_none()),
+            "measure.flow_traces.every",
+            "must be an interval, because the testbed samples the kernel periodically",
+        ),
+    ]
+}
+
 fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals: &mut Vec<Refusal>) {
     let network = &experiment.network;
     if network.hosts > MOST_HOSTS {
@@ -227,28 +258,6 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
         );
         refuse(refusals, "topology", reason);
     }
-    let unsupported = [
-        (
-            experiment.network.groups.any(),
-            "host.group",
-            "must be left out, because all hosts of a testbed have the same settings",
-        ),
-        (
-            experiment.hosts.kinds().iter().any(|&kind| kind > 0),
-            "workload.tcp",
-            "must be left out, because all connections of a testbed have the same settings; set [tcp] instead",
-        ),
-        (
-            experiment.shares().contains(&true),
-            "workload.answers",
-            "must be left out, because each connection of a testbed carries data in one direction",
-        ),
-        (
-            experiment.flow_traces.iter().any(|trace| trace.every.is_none()),
-            "measure.flow_traces.every",
-            "must be an interval, because the testbed samples the kernel periodically",
-        ),
-    ];
     let offloads = &experiment.hosts.groups[0].offloads;
     let offloaded = [
         (
@@ -267,7 +276,8 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "must be left out, because a testbed delivers each frame on arrival",
         ),
     ];
-    for (_, key, reason) in offloaded.into_iter().chain(unsupported).filter(|(is_so, ..)| *is_so) {
+    for (_, key, reason) in offloaded.into_iter().chain(unsupported(experiment)).filter(|(is_so, ..)| *is_so)
+    {
         refuse(refusals, key, reason);
     }
     let primed = |use_: &Connections| matches!(use_, Connections::Persistent { warm_up: Some(_), .. });

@@ -97,11 +97,11 @@ fn models_depend_on_no_driver() {
         ("switch", &["core"][..]),
         ("transport", &["core"]),
         ("rdma", &["core"]),
-        ("scenario", &["core", "switch", "transport"]),
+        ("scenario", &["core", "rdma", "switch", "transport"]),
         ("wire", &["core"]),
         // Measurements depend neither on a world nor on the decisions in one.
         ("measure", &["core", "switch", "scenario", "wire"]),
-        ("sim", &["core", "switch", "transport", "scenario", "measure"]),
+        ("sim", &["core", "rdma", "switch", "transport", "scenario", "measure"]),
         // The testbed uses switches through the network of `sim`.
         ("testbed", &["core", "files", "transport", "scenario", "measure", "sim", "wire"]),
     ];

@@ -27,6 +27,7 @@ def print_results(
         tables.queries(summary),
         tables.markers(summary),
         tables.pauses(summary),
+        tables.queue_pairs(summary),
         tables.pings(summary),
         tables.health(summary),
     ):

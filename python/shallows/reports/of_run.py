@@ -146,7 +146,14 @@ def _results(run: Run) -> list[Table]:
     use = [breakdown_tables.breakdown(run, "port")]
     if "up" in summary["ports"]:
         use.append(breakdown_tables.breakdown(run, "uplinks"))
-    kinds = [tables.queries, tables.markers, tables.pauses, tables.pings, tables.health]
+    kinds = [
+        tables.queries,
+        tables.markers,
+        tables.pauses,
+        tables.queue_pairs,
+        tables.pings,
+        tables.health,
+    ]
     asked = [table(summary) for table in kinds]
     measured = [
         tables.completion(summary, edges_of(run.scenario)),

@@ -233,6 +233,25 @@ def pauses(summary: Mapping[str, Any]) -> Table | None:
     return Table("Pauses by lossless class", columns, rows, note=note)
 
 
+def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
+    """Tabulate losses and congestion control of queue pairs; None without queue pairs."""
+    counts = summary.get("queue_pairs")
+    if not counts:
+        return None
+    columns = {
+        "queue pairs": "queue_pairs",
+        "ended by errors": "retries_exhausted",
+        "NAKs": "naks",
+        "timeouts": "timeouts",
+        "retransmits": "retransmits",
+        "CNPs": "cnps",
+        "rate cuts": "cuts",
+        "increases": "increases",
+    }
+    row = [f"{counts[key]:,}" for key in columns.values()]
+    return Table("Queue pairs (RoCEv2)", [*columns], [row])
+
+
 def queries(summary: Mapping[str, Any]) -> Table | None:
     """Tabulate the completion times of queries by workload; None if the run has no queries."""
     measured = summary.get("queries")

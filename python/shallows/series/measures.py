@@ -250,6 +250,10 @@ def _lossless(offered: Offered | None) -> Collection[str] | None:
     return offered.lossless if offered else None
 
 
+def _of_queue_pairs(offered: Offered | None) -> Collection[str]:
+    return _QUEUE_PAIRS if offered is None or offered.has_queue_pairs else ()
+
+
 def _port_kinds(offered: Offered | None) -> Collection[str] | None:
     return {*offered.network.ports.values()} if offered else None
 
@@ -265,6 +269,10 @@ _LOST_DATA = ("dropped_data", "dropped_data_in_nics", "dropped_data_in_switches"
 _OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dropped_data", "loss_rate")
 _LOST_LOSSLESS = ("dropped", "ttl_expired", "dropped_by_watchdog")
 _OF_LOSSLESS = ("pauses", "frames", "paused_us", "storms", "max_headroom_bytes", *_LOST_LOSSLESS)
+_QUEUE_PAIRS = (
+    *("queue_pairs", "retries_exhausted", "naks", "timeouts", "retransmits"),
+    *("cnps", "cuts", "increases"),
+)
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 
 SUMMARY: Mapping[str, Sequence[Level]] = {
@@ -280,6 +288,7 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
     "ports": [_port_kinds, _words(*_OF_PORTS)],
     "markers": [_marker_kinds, _words("marked", "incast", "dropped")],
     "lossless": [_lossless, _words(*_OF_LOSSLESS)],
+    "queue_pairs": [_of_queue_pairs],
     "engine": [_words(*_ENGINE)],
 }
 """Dictionary that maps the first word of a path into `summary.json` to the words allowed after it."""
@@ -310,7 +319,8 @@ def _check_path(name: str, offered: Offered | None) -> None:
 
 
 def _remedy(first: str) -> str:
-    return "set switch.lossless" if first == "lossless" else "add a workload of that kind"
+    remedies = {"lossless": "set switch.lossless", "queue_pairs": 'set transport = "roce" in a workload'}
+    return remedies.get(first, "add a workload of that kind")
 
 
 def check_computed(name: str) -> None:

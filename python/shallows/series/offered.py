@@ -93,6 +93,11 @@ class Offered:
         return set(_marker_kinds(self.scenario))
 
     @cached_property
+    def has_queue_pairs(self) -> bool:
+        """Whether a workload sends its flows on queue pairs."""
+        return any(workload.get("transport") == "roce" for workload in self.scenario["workload"])
+
+    @cached_property
     def lossless(self) -> list[str]:
         """Lossless classes, such as `class3`; empty without `switch.lossless`."""
         classes = (self.scenario["switch"].get("lossless") or {}).get("classes", [])

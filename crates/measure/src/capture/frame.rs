@@ -122,7 +122,7 @@ impl Stack {
                 write_network(header, Protocol::Icmp, ip_len, frame);
                 icmp(header, message).emit(Sum::default(), frame.room(icmp::LEN));
             }
-            None => {
+            Some(Body::RdmaData(_) | Body::RdmaReply(_)) | None => {
                 let sum = write_network(header, Protocol::Udp, ip_len, frame);
                 let (source_port, destination_port) = header.ports();
                 let length = (ip_len - ipv4::LEN) as u16;

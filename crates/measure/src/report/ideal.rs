@@ -1,47 +1,56 @@
 //! Ideal completion time of a flow: the time that its bytes need on the same path without other traffic and without slow start. The
 //! slowdown of a flow is its completion time divided by this time.
 
-use shallows_core::packet::{Ecn, PacketKind};
+use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
-use shallows_scenario::{Experiment, Link};
+use shallows_scenario::{Agreement, Link, Network, Segments};
 
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address. `end` is the event that completes it.
-pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
-    let agreement = experiment.agreement(address.source, address.destination);
-    let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
-    let network = &experiment.network;
-    let forward = network.path(&address.forward(0, Ecn::Ect, PacketKind::Data));
-    let received = store_and_forward(&forward, size, mss, overhead);
+/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address, whose parameters are `agreement`. `end`
+/// is the event that completes the flow.
+pub(super) fn completion(
+    network: &Network,
+    agreement: &Agreement,
+    address: &Address,
+    size: Bytes,
+    end: End,
+) -> Duration {
+    let segments = agreement.segments();
+    let [data, reply] = agreement.packet_kinds();
+    let forward = network.path(&address.forward(0, Ecn::Ect, data));
+    let received = store_and_forward(&forward, size, segments);
     match end {
         End::Received => received,
         End::Acked => {
-            let back = network.path(&address.backward(0, Ecn::Ect));
-            received + back.iter().map(|link| link.delay + link.rate.transmission_time(overhead)).sum()
+            let back = network.path(&address.backward(0, Ecn::Ect).with_kind(reply));
+            let times = back.iter().map(|link| link.delay + link.rate.transmission_time(segments.overhead));
+            received + times.sum()
         }
     }
 }
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
-/// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
-fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
-    let full = size.0.div_ceil(mss.0).max(1) - 1;
-    let last = size - mss * full + overhead;
+/// This time is the longest path through the grid of packets and links. The path crosses the links up to some link *i* with the first
+/// segment, which has further headers. It then follows all full segments at link *i*, crosses the links up to some link *j* with the last
+/// full segment, and finally crosses link *j* and all later links with the last segment. The result is the maximum over *i* and *j*.
+fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
+    let Segments { data, overhead, once } = segments;
+    let full = size.0.div_ceil(data.0).max(1) - 1;
+    let last = size - data * full + overhead;
     let propagation: Duration = path.iter().map(|link| link.delay).sum();
     let times = |size: Bytes| path.iter().map(move |link| link.rate.transmission_time(size));
     if full == 0 {
-        return propagation + times(last).sum();
+        return propagation + times(last + once).sum();
     }
-    let (mut before, mut slowest, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-    for (place, time) in times(mss + overhead).enumerate() {
-        before += time;
-        slowest = slowest.max(time);
+    let (mut of_first, mut of_full, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    for (place, (first, time)) in times(data + overhead + once).zip(times(data + overhead)).enumerate() {
+        of_first += first;
+        of_full = (of_full + time).max(of_first + time * (full - 1));
         let after: Duration = times(last).skip(place).sum();
-        longest = longest.max(before + slowest * (full - 1) + after);
+        longest = longest.max(of_full + after);
     }
     propagation + longest
 }
@@ -53,6 +62,8 @@ mod tests {
     use shallows_scenario::{NodeId, PortKind};
 
     use super::*;
+
+    const SEGMENTS: Segments = Segments { data: Bytes(1_460), overhead: Bytes(40), once: Bytes(0) };
 
     fn link(gbps: u64, delay: Duration) -> Link {
         Link {
@@ -74,7 +85,7 @@ mod tests {
         // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second leaves the slower
         // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits there for the second, and takes 32.8 ns.
         let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
-        let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), Bytes(1_460), Bytes(40));
+        let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), SEGMENTS);
         let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;
         assert!(found.0.abs_diff(expected) <= 3, "{found}, times are rounded to picoseconds");
     }
@@ -86,23 +97,27 @@ mod tests {
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),
             size in 1u64..40_000,
+            once in 0u64..40,
         ) {
             let links: Vec<Link> = gbps.iter().map(|&gbps| link(gbps, Duration::from_nanos(gbps))).collect();
             let path: Vec<&Link> = links.iter().collect();
-            let (mss, overhead) = (Bytes(1_460), Bytes(40));
+            let segments = Segments { once: Bytes(once), ..SEGMENTS };
+            let Segments { data, overhead, .. } = segments;
+            let mut first = segments.once;
             let mut free = vec![0; links.len()];
             let mut left = size;
             let mut arrived = 0;
             while left > 0 {
-                let payload = left.min(mss.0);
+                let payload = left.min(data.0);
                 left -= payload;
                 arrived = 0;
                 for (link, free) in links.iter().zip(&mut free) {
-                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead).0;
+                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead + first).0;
                     arrived = *free + link.delay.0;
                 }
+                first = Bytes(0);
             }
-            prop_assert_eq!(store_and_forward(&path, Bytes(size), mss, overhead), Duration(arrived));
+            prop_assert_eq!(store_and_forward(&path, Bytes(size), segments), Duration(arrived));
         }
     }
 }

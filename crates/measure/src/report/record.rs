@@ -17,6 +17,7 @@ use crate::pause_counts::{Deadlock, PauseCounts};
 use crate::pause_interval::PauseInterval;
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
+use crate::queue_pair_counts::QueuePairCounts;
 use crate::sampler::{Entity, SampleRow};
 use crate::tally::{Lost, Tally};
 
@@ -48,6 +49,7 @@ pub struct Report {
     pub(crate) deadlock: Option<Deadlock>,
     pub(crate) pause_intervals: Vec<PauseInterval>,
     pub(crate) datagram_bytes: Bytes,
+    pub(crate) queue_pairs: QueuePairCounts,
     pub(crate) end: Instant,
 }
 
@@ -78,6 +80,8 @@ pub struct Measured {
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
     pub datagram_bytes: Bytes,
+    /// Counts of queue pairs.
+    pub queue_pairs: QueuePairCounts,
     /// Echo requests, in the order in which they were sent.
     pub echoes: Vec<Echo>,
     /// Readings of traced flows.
@@ -135,6 +139,7 @@ impl Measured {
             whole.samples.append(&mut partition.samples);
             whole.trace.append(&mut partition.trace);
             whole.tally += partition.tally;
+            whole.queue_pairs += partition.queue_pairs;
             for (link, lost) in partition.lost {
                 *whole.lost.entry(link).or_default() += lost;
             }
@@ -175,6 +180,7 @@ impl Report {
             deadlock: measured.deadlock,
             pause_intervals: measured.pause_intervals,
             datagram_bytes: measured.datagram_bytes,
+            queue_pairs: measured.queue_pairs,
             end: measured.end,
         };
         for PortCounts { port, queues, markers, data_dropped, .. } in measured.ports {
@@ -269,7 +275,8 @@ impl Report {
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
-        ideal::completion(&self.experiment, &address, size, self.end_of_flows())
+        let agreement = self.experiment.agreement_of(flow.workload, address.source, address.destination);
+        ideal::completion(&self.experiment.network, agreement, &address, size, self.end_of_flows())
     }
 
     pub(super) fn end_of_flows(&self) -> End {

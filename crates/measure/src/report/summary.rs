@@ -76,14 +76,37 @@ impl Report {
             "problems": self.describe_problems(),
             "engine": {"packet_hops": tally.packet_hops},
         });
+        self.describe_rest(&mut summary, lost);
+        summary
+    }
+
+    /// Adds the entries of `summary.json` that only some scenarios have. `lost` are the packets that links lost.
+    fn describe_rest(&self, summary: &mut Value, lost: Lost) {
         if self.experiment.network.lossless.is_some() {
             summary["lossless"] = self.describe_pauses();
+        }
+        if self.experiment.has_queue_pairs() {
+            summary["queue_pairs"] = self.describe_queue_pairs();
         }
         if !self.experiment.network.epochs().is_empty() {
             summary["packets"]["lost_in_flight"] = json!(lost.packets);
             summary["packets"]["lost_data_in_flight"] = json!(lost.data);
         }
-        summary
+    }
+
+    /// Describes the losses of queue pairs and the actions of their congestion control.
+    fn describe_queue_pairs(&self) -> Value {
+        let counts = &self.queue_pairs;
+        json!({
+            "queue_pairs": counts.queue_pairs,
+            "retries_exhausted": counts.retries_exhausted,
+            "naks": counts.naks,
+            "timeouts": counts.timeouts,
+            "retransmits": counts.retransmits,
+            "cnps": counts.cnps,
+            "cuts": counts.cuts,
+            "increases": counts.increases,
+        })
     }
 
     /// Describes the pauses of all ports, by lossless class.
@@ -132,6 +155,7 @@ impl Report {
             warnings.push(format!("PFC watchdogs found storms ({storms}) and dropped packets ({dropped})"));
         }
         warnings.extend(self.losses_of_nics());
+        warnings.extend(self.warnings_of_queue_pairs());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
         if lost_acks > 0 {
             warnings.push(format!(
@@ -152,6 +176,23 @@ impl Report {
             warnings.push(format!(
                 "{incomplete} queries were unfinished at the end of the run; means exclude these queries"
             ));
+        }
+        warnings
+    }
+
+    /// Returns warnings about queue pairs that ended with an error, and about a congestion control that never acted.
+    fn warnings_of_queue_pairs(&self) -> Vec<String> {
+        let counts = &self.queue_pairs;
+        let mut warnings = Vec::new();
+        if counts.retries_exhausted > 0 {
+            warnings.push(format!(
+                "queue pairs ended with an error ({}), because their retransmissions were not acknowledged",
+                counts.retries_exhausted
+            ));
+        }
+        if self.experiment.controls_queue_pairs() && counts.cuts == 0 {
+            warnings
+                .push("the congestion control of queue pairs never reduced a rate or a window".to_owned());
         }
         warnings
     }

@@ -132,18 +132,26 @@ impl ConnectX {
         self.target = self.current;
     }
 
-    /// Updates α for each period that has ended. α has no effect between decreases, so it is computed when it is needed.
-    fn update_alpha(&mut self, config: &Config, now: Instant) {
+    /// Returns the number of updates of α that are due, and α after them. α has no effect between decreases, so it is computed when it is
+    /// needed.
+    fn alpha_after(&self, config: &Config, now: Instant) -> (u64, f64) {
         let periods = now.saturating_since(self.alpha_at).0 / config.alpha_period.0;
-        if periods == 0 {
-            return;
+        if self.armed.is_none() || periods == 0 {
+            return (0, self.alpha);
         }
         // α ← (1 − g)α + g in a period with a CNP, else α ← (1 − g)α.
         let kept = 1.0 - config.gain;
         let first = kept * self.alpha + if self.alpha_notified { config.gain } else { 0.0 };
-        self.alpha = first * libm::pow(kept, (periods - 1) as f64);
-        self.alpha_at = self.alpha_at + config.alpha_period * periods;
-        self.alpha_notified = false;
+        (periods, first * libm::pow(kept, (periods - 1) as f64))
+    }
+
+    /// Updates α for each period that has ended.
+    fn update_alpha(&mut self, config: &Config, now: Instant) {
+        let (periods, alpha) = self.alpha_after(config, now);
+        if periods > 0 {
+            (self.alpha, self.alpha_at) = (alpha, self.alpha_at + config.alpha_period * periods);
+            self.alpha_notified = false;
+        }
     }
 
     fn decrease(&mut self, config: &Config, now: Instant) {
@@ -213,6 +221,10 @@ impl CongestionControl for ConnectX {
                 self.decrease(config, at);
             }
         }
+    }
+
+    fn alpha(&self, config: &Config, now: Instant) -> Option<f64> {
+        Some(self.alpha_after(config, now).1)
     }
 
     fn digest(&self) -> Digest {

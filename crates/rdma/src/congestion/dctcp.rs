@@ -2,7 +2,7 @@
 //!
 //! The rate stands for a window of the rate times the round-trip time.
 
-use shallows_core::{Bytes, Duration, Rate};
+use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::interface::{Ack, CongestionControl, Digest, Pace, Window};
 
@@ -95,13 +95,18 @@ impl CongestionControl for Dctcp {
         }
         if ack.marked {
             // Equation 2, for the rate instead of the window.
-            self.current = (self.current * (1.0 - self.alpha / 2.0)).max(config.min_rate.0 as f64);
+            self.current =
+                (self.current * (1.0 - self.alpha / 2.0)).max(config.min_rate.0 as f64).min(self.line_rate);
             self.cut_until = Some(ack.next);
             self.digest.cuts += 1;
         } else if ends {
             self.current = (self.current + config.additive_increase.0 as f64).min(self.line_rate);
             self.digest.increases += 1;
         }
+    }
+
+    fn alpha(&self, _config: &Config, _now: Instant) -> Option<f64> {
+        Some(self.alpha)
     }
 
     fn digest(&self) -> Digest {
@@ -111,8 +116,6 @@ impl CongestionControl for Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::Instant;
-
     use super::super::testing::{CAPACITY, T, run};
     use super::*;
 

@@ -79,7 +79,8 @@ pub enum Window {
 impl Window {
     /// Returns the rate and the window of a control whose current rate is `current`, in bits per second.
     pub(super) fn pace(self, line_rate: f64, current: f64) -> Pace {
-        let bytes = |bps: f64, rtt: Duration| Some(Bytes((bps * rtt.as_secs_f64() / 8.0) as u64));
+        // A window of at least one byte lets a packet leave if nothing is outstanding.
+        let bytes = |bps: f64, rtt: Duration| Some(Bytes(((bps * rtt.as_secs_f64() / 8.0) as u64).max(1)));
         let window = match self {
             Self::None => None,
             Self::Fixed(rtt) => bytes(line_rate, rtt),
@@ -116,6 +117,11 @@ pub(super) trait CongestionControl {
 
     /// Handles the expiry of the deadline, which moves or clears it. The call may come late.
     fn on_timer(&mut self, _config: &Self::Config, _now: Instant) {}
+
+    /// Returns the estimate α of the share of marked data at a time, if the control has one.
+    fn alpha(&self, _config: &Self::Config, _now: Instant) -> Option<f64> {
+        None
+    }
 
     /// Returns the counts of the control's actions.
     fn digest(&self) -> Digest;

@@ -11,6 +11,8 @@ pub mod powertcp;
 pub mod swift;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub mod timely;
 
 use interface::CongestionControl;
@@ -155,6 +157,17 @@ macro_rules! algorithms {
                 match (self, config) {
                     $((Self::$name(state), Config::$name(config)) => state.on_timer(config, now),)*
                     (this, _) => this.assert_none(config),
+                }
+            }
+
+            /// Returns the estimate α of the share of marked data at a time, if the control has one.
+            pub fn alpha(&self, config: &Config, now: Instant) -> Option<f64> {
+                match (self, config) {
+                    $((Self::$name(state), Config::$name(config)) => state.alpha(config, now),)*
+                    (this, _) => {
+                        this.assert_none(config);
+                        None
+                    }
                 }
             }
 

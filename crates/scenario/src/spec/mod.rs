@@ -16,6 +16,8 @@ pub(crate) mod preset;
 mod query;
 mod receiver;
 mod recovery;
+mod roce;
+pub(crate) mod roce_congestion;
 mod switch;
 mod tcp;
 mod topology;
@@ -42,6 +44,8 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
+pub(crate) use roce::{Cnp, Irn, Roce, RoceRecovery, Transport};
+pub(crate) use roce_congestion::RoceCongestion;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;
 pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
@@ -71,6 +75,9 @@ pub(crate) struct Spec {
     /// Behaviour of every TCP connection.
     #[serde(default, deserialize_with = "preset::read")]
     pub(crate) tcp: Tcp,
+    /// Queue pairs of the workloads with `transport = "roce"`. Default: the defaults of the keys of `[roce]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) roce: Option<Roce>,
     /// Measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
@@ -81,6 +88,13 @@ pub(crate) struct Spec {
     #[serde(default, skip_serializing)]
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub(crate) sweep: toml::Table,
+}
+
+impl Spec {
+    /// Returns whether some workload sends its flows on queue pairs.
+    pub(crate) fn sends_on_queue_pairs(&self) -> bool {
+        self.workload.iter().any(|workload| workload.transport() == Transport::Roce)
+    }
 }
 
 tagged! {
@@ -116,6 +130,19 @@ impl Workload {
             Self::BlockTransfer(w) => w.tcp.as_ref(),
             Self::FlowList(w) => w.tcp.as_ref(),
             Self::Udp(_) | Self::Ping(_) => None,
+        }
+    }
+
+    /// Returns the transport of the workload's flows.
+    pub(crate) fn transport(&self) -> Transport {
+        match self {
+            Self::Poisson(w) => w.transport,
+            Self::LongLived(w) => w.transport,
+            Self::Incast(w) => w.transport,
+            Self::PartitionAggregate(w) => w.transport,
+            Self::BlockTransfer(w) => w.transport,
+            Self::FlowList(w) => w.transport,
+            Self::Udp(_) | Self::Ping(_) => Transport::Tcp,
         }
     }
 

@@ -7,6 +7,7 @@ use toml::Table;
 
 use super::Tcp;
 use super::omitted::is_default;
+use super::roce::Transport;
 use super::workload::{Class, Connections, Sizes};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Time};
@@ -75,6 +76,9 @@ pub(crate) struct PartitionAggregate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 /// Choice of the client that sends a query.
@@ -201,6 +205,9 @@ pub(crate) struct BlockTransfer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 fn request() -> Size {

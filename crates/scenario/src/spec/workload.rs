@@ -6,6 +6,8 @@ use shallows_core::{Bytes, Duration};
 use toml::Table;
 
 use super::Tcp;
+use super::omitted::is_default;
+use super::roce::Transport;
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
@@ -54,6 +56,9 @@ pub(crate) struct Poisson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 /// Method that draws the times, pairs and sizes of flows.
@@ -250,6 +255,9 @@ pub(crate) struct LongLived {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 /// Rounds in which several senders send to the same receiver at once.
@@ -294,6 +302,9 @@ pub(crate) struct Incast {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 /// Flows listed in a file.
@@ -316,6 +327,9 @@ pub(crate) struct FlowList {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
+    /// Transport of the workload's flows. Default `"tcp"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) transport: Transport,
 }
 
 /// Unresponsive datagrams from every sender to every receiver.

@@ -11,7 +11,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::distribution::Sizes;
 use super::flow_list::FlowList;
-use super::load::{Matrix, Segments};
+use super::load::Matrix;
 use super::schedule::{IncastConfig, LongLived};
 use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
@@ -82,7 +82,15 @@ pub(crate) fn build(
     }
     for (group, HostGroup { ack_class, .. }) in hosts.groups.iter().enumerate() {
         if let Some(class) = *ack_class {
-            builder.ack_class(class, group);
+            let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
+            builder.class_of_replies(class, &format!("{key}tcp.ack_class"));
+        }
+    }
+    if let Some(roce) = &spec.roce {
+        for (key, class) in [("roce.ack_class", roce.ack_class), ("roce.cnp.class", roce.cnp.class)] {
+            if let Some(class) = class {
+                builder.class_of_replies(class, key);
+            }
         }
     }
     builder.traffic
@@ -219,7 +227,7 @@ impl Builder<'_, '_, '_> {
         for (a, b) in (0..from.len()).flat_map(|a| (0..to.len()).map(move |b| (a, b))) {
             if let Some(part) = Matrix::new(self.network, &from[a], &to[b]) {
                 let share = part.pairs() / matrix.pairs();
-                parts.push((part, share, self.segments(a, b)));
+                parts.push((part, share, self.hosts.agreement_of(self.number(), a, b).segments()));
             }
         }
         let counted = parts.iter().map(|(part, share, segments)| {
@@ -252,12 +260,6 @@ impl Builder<'_, '_, '_> {
             found[self.network.groups.of(host)].push(host);
         }
         found
-    }
-
-    /// Returns how flows from hosts of group `from` to hosts of group `to` are divided into segments.
-    fn segments(&self, from: usize, to: usize) -> Segments {
-        let agreement = self.hosts.agreement(from, to);
-        Segments { mss: agreement.sender.mss, overhead: agreement.header_bytes }
     }
 
     /// Adds traffic of `total` bits per second to the load of each link. Returns the highest resulting load among the links that carry this

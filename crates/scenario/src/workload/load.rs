@@ -1,29 +1,20 @@
 //! Converts a load to an exact rate of flows, and computes the resulting load of every link.
 
-use shallows_core::Bytes;
 use shallows_core::packet::HostId;
 
 use super::distribution::Sizes;
+use crate::agreement::Segments;
 use crate::spec::{Counted, LoadOf};
 use crate::topology::{Link, Network, PortKind, routing};
-
-/// Sizes of the segments into which a TCP flow is divided.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Segments {
-    /// Bytes of data in a full segment.
-    pub(crate) mss: Bytes,
-    /// Bytes of headers and framing of each segment.
-    pub(crate) overhead: Bytes,
-}
 
 impl Segments {
     /// Returns the mean number of bytes that a flow adds to a load. `counted` defines which bytes of the flow count.
     pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
-        let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
+        let (data, overhead) = (self.data.0 as f64, self.overhead.0 as f64);
         match counted {
             Counted::Payload => sizes.mean(),
-            Counted::FullSegments => sizes.mean() * ((mss + overhead) / mss),
-            Counted::Wire => sizes.mean() + overhead * sizes.mean_segments(self.mss),
+            Counted::FullSegments => sizes.mean() * ((data + overhead) / data),
+            Counted::Wire => sizes.mean() + overhead * sizes.mean_segments(self.data) + self.once.0 as f64,
         }
     }
 }

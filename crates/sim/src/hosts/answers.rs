@@ -31,7 +31,7 @@ impl Hosts {
         if side.twin == NO_TWIN {
             let [transport, _] = self.transports.answering(flow.workload, flow.source, flow.destination);
             let address = side.address.reversed();
-            let slot = host.open(&self.transports.at(transport).config, transport, address, persistent);
+            let slot = host.open(self.transports.at(transport), transport, address, persistent);
             host.duplex.open(&address, slot);
             host.join(slot, receiver);
         }
@@ -45,7 +45,7 @@ impl Hosts {
         let host = &mut self.hosts[self.places.at(place.host.0)];
         let twin = host.senders[place.slot as usize].twin;
         let side = &mut host.receivers[twin as usize];
-        side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
+        side.receiver.tcp().carry(&self.transports.at(side.transport).config, now, segment)
     }
 
     /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the effect on that
@@ -59,9 +59,11 @@ impl Hosts {
         let slot = self.host(header.destination).duplex.sender(header)?;
         let place = Place { host: header.destination, slot };
         let (side, transport) = self.sender_mut(place);
-        let before = side.endpoint.acked();
-        side.endpoint.on_carried(&transport.config, now, &packet.segment);
-        Some((place, hear(side, before, now)))
+        let sender = side.endpoint.tcp_mut();
+        let before = sender.acked();
+        sender.on_carried(&transport.config, now, &packet.segment);
+        let acked = sender.acked();
+        Some((place, hear(side, before, acked, now)))
     }
 
     /// Handles a flow that its receiver has received completely. If the flow is an answer, returns the sender of its request and the next

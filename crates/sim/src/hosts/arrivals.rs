@@ -11,6 +11,9 @@ impl Hosts {
     /// Passes a packet to the NIC, which may hold it for coalescing.
     #[inline(never)]
     pub(super) fn meet_nic(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
+        if packet.is_of_queue_pair() {
+            return self.hand_up(Arrived::one(header, packet), driver);
+        }
         let host = header.destination;
         match self.nic(host).receive(driver.now(), header, packet) {
             Incoming::Up(arrived) => self.pass_nic(arrived, driver),
@@ -89,9 +92,12 @@ impl Hosts {
         }
     }
 
-    /// Processes a packet that belongs to no connection.
+    /// Processes a packet that belongs to no TCP connection.
     #[inline(never)]
     fn receive_foreign(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
+        if packet.is_of_queue_pair() {
+            return self.receive_of_queue_pair(header, packet, driver);
+        }
         if let Some((header, packet)) = driver.answer(&header, packet) {
             self.send(header, packet, driver);
         }

@@ -7,9 +7,8 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
-use shallows_transport::Receiver;
 
-use crate::hosts::endpoint::Endpoint;
+use crate::hosts::endpoint::{Endpoint, Sink};
 use crate::hosts::gap::Gap;
 use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::account::Account;
@@ -81,7 +80,7 @@ pub(crate) struct SenderSide {
 /// Receiving side of a connection.
 #[derive(Debug)]
 pub(crate) struct ReceiverSide {
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: Sink,
     pub(crate) address: Address,
     pub(crate) name: Name,
     /// Newest flow from which data has arrived.

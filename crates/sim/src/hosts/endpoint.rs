@@ -1,119 +1,206 @@
-//! Endpoints of connections: an enum of transports.
+//! Endpoints of connections: an enum of transports for the sending side ([`Endpoint`]), and one for the receiving side ([`Sink`]).
 //!
-//! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`]).
-//! Endpoints contain no code for flows or pools of connections, which are the same for all transports.
+//! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`],
+//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or pools of connections, which are the same for all transports.
 
-use shallows_core::Instant;
-use shallows_core::packet::{AckSegment, DataSegment};
-use shallows_transport::{Backlog, Config, PacingRate, Sender, Stats, Transmit};
+use std::sync::Arc;
 
-/// Transport of a connection's sending side.
+use shallows_core::{Bytes, Instant, Rate};
+use shallows_measure::QueuePairCounts;
+use shallows_rdma::{Requester, Responder};
+use shallows_transport::{Config, Receiver, Sender};
+
+use crate::hosts::transports::Transport;
+
+/// Transport of a connection's sending side. The TCP sender is not boxed, because each of its segments would need another cache line.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "TCP connections are the common case")]
 pub(crate) enum Endpoint {
     /// A TCP sender.
     Tcp(Sender),
+    /// The requester of a queue pair.
+    QueuePair(Box<Requester>),
+}
+
+/// Counts of a connection's sending side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Repairs {
+    /// Expiries of the retransmission timer.
+    pub(crate) timeouts: u32,
+    /// Retransmitted packets.
+    pub(crate) retransmits: u32,
 }
 
 impl Endpoint {
-    pub(super) fn new(config: &Config) -> Self {
-        Self::Tcp(Sender::new(config))
+    /// Creates an endpoint without data. `line_rate` is the rate of the NIC's link.
+    pub(super) fn new(transport: &Transport, line_rate: Rate) -> Self {
+        match &transport.queue_pairs {
+            None => Self::Tcp(Sender::new(&transport.config)),
+            Some(config) => {
+                let overhead = Bytes(transport.header_bytes.into());
+                Self::QueuePair(Box::new(Requester::new(Arc::clone(config), line_rate, overhead)))
+            }
+        }
     }
 
-    /// Appends bytes to the data to send.
+    /// Returns whether the endpoint is the requester of a queue pair.
+    #[inline(always)]
+    pub(super) fn is_queue_pair(&self) -> bool {
+        matches!(self, Self::QueuePair(_))
+    }
+
+    /// Returns the TCP sender.
+    #[inline(always)]
+    pub(super) fn tcp(&self) -> &Sender {
+        match self {
+            Self::Tcp(sender) => sender,
+            Self::QueuePair(_) => unreachable!("{NO_TCP}"),
+        }
+    }
+
+    /// Returns the TCP sender for modification.
+    #[inline(always)]
+    pub(super) fn tcp_mut(&mut self) -> &mut Sender {
+        match self {
+            Self::Tcp(sender) => sender,
+            Self::QueuePair(_) => unreachable!("{NO_TCP}"),
+        }
+    }
+
+    /// Returns the requester of the queue pair.
+    pub(super) fn requester(&mut self) -> &mut Requester {
+        match self {
+            Self::QueuePair(requester) => requester,
+            Self::Tcp(_) => unreachable!("packets of queue pairs reach queue pairs"),
+        }
+    }
+
+    /// Appends bytes to the data to send; on a queue pair they are a message.
     pub(super) fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
-        let Self::Tcp(sender) = self;
-        sender.write(config, now, bytes);
+        match self {
+            Self::Tcp(sender) => sender.write(config, now, bytes),
+            Self::QueuePair(requester) => requester.post(now, bytes),
+        }
     }
 
     /// Closes the stream after the bytes that have been written.
     pub(super) fn close(&mut self, config: &Config) {
-        let Self::Tcp(sender) = self;
-        sender.close(config);
+        if let Self::Tcp(sender) = self {
+            sender.close(config);
+        }
     }
 
     /// Returns the sequence number after the last byte that has been written.
     #[inline]
     pub(super) fn written(&self) -> u64 {
-        let Self::Tcp(sender) = self;
-        sender.written()
-    }
-
-    /// Returns the sequence number of the first unacknowledged byte.
-    #[inline]
-    pub(crate) fn acked(&self) -> u64 {
-        let Self::Tcp(sender) = self;
-        sender.acked()
+        match self {
+            Self::Tcp(sender) => sender.written(),
+            Self::QueuePair(requester) => requester.posted(),
+        }
     }
 
     #[inline]
-    pub(super) fn stats(&self) -> Stats {
-        let Self::Tcp(sender) = self;
-        sender.stats()
+    pub(super) fn repairs(&self) -> Repairs {
+        match self {
+            Self::Tcp(sender) => {
+                let stats = sender.stats();
+                Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
+            }
+            Self::QueuePair(requester) => {
+                let stats = requester.stats();
+                Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
+            }
+        }
     }
 
-    /// Processes an acknowledgement.
-    #[inline(always)]
-    pub(super) fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        let Self::Tcp(sender) = self;
-        sender.on_ack(config, now, segment);
-    }
-
-    /// Processes the acknowledgement that a data segment of the other direction carries.
-    pub(super) fn on_carried(&mut self, config: &Config, now: Instant, segment: &DataSegment) {
-        let Self::Tcp(sender) = self;
-        sender.on_carried(config, now, segment);
+    /// Returns the counts of the queue pair; zero for TCP.
+    pub(super) fn counts(&self) -> QueuePairCounts {
+        let Self::QueuePair(requester) = self else { return QueuePairCounts::default() };
+        let (stats, digest) = (requester.stats(), requester.digest());
+        QueuePairCounts {
+            queue_pairs: 1,
+            retries_exhausted: requester.ended().is_some().into(),
+            naks: stats.naks.into(),
+            timeouts: stats.timeouts.into(),
+            retransmits: stats.retransmits.into(),
+            cnps: digest.cnps.into(),
+            cuts: digest.cuts.into(),
+            increases: digest.increases.into(),
+        }
     }
 
     /// Returns the time at which the endpoint's timer expires.
     #[inline(always)]
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let Self::Tcp(sender) = self;
-        sender.deadline()
+        match self {
+            Self::Tcp(sender) => sender.deadline(),
+            Self::QueuePair(requester) => requester.deadline(),
+        }
     }
 
     /// Handles the expiry of the endpoint's timer.
     pub(super) fn on_timer(&mut self, config: &Config, now: Instant) {
-        let Self::Tcp(sender) = self;
-        sender.on_timer(config, now);
-    }
-
-    /// Returns the segment to send now, if window, rate and data allow one.
-    #[inline(always)]
-    pub(super) fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        let Self::Tcp(sender) = self;
-        sender.poll_transmit(config, now)
-    }
-
-    /// Returns the data that the endpoint could send, from which burst sizes follow; `None` while the connection opens or repairs a loss.
-    pub(super) fn backlog(&self) -> Option<Backlog> {
-        let Self::Tcp(sender) = self;
-        sender.backlog()
-    }
-
-    /// Returns whether all written bytes are acknowledged.
-    pub(super) fn is_idle(&self) -> bool {
-        let Self::Tcp(sender) = self;
-        sender.is_idle()
-    }
-
-    /// Returns the endpoint's pacing rate, if it has one.
-    #[inline]
-    pub(super) fn pacing_rate(&self) -> Option<PacingRate> {
-        let Self::Tcp(sender) = self;
-        sender.pacing_rate()
-    }
-
-    /// Records whether the NIC has stopped pulling from the endpoint because of backpressure.
-    #[inline]
-    pub(super) fn hold(&mut self, config: &Config, held: bool) {
-        let Self::Tcp(sender) = self;
-        sender.hold(config, held);
+        match self {
+            Self::Tcp(sender) => sender.on_timer(config, now),
+            Self::QueuePair(requester) => requester.on_timer(now),
+        }
     }
 
     /// Returns whether the NIC has stopped pulling from the endpoint because of backpressure.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
-        let Self::Tcp(sender) = self;
-        sender.is_held()
+        match self {
+            Self::Tcp(sender) => sender.is_held(),
+            // A NIC serves its queue pairs in turns: each has at most one packet in the NIC's queue, and sends the next when it departs.
+            Self::QueuePair(_) => true,
+        }
+    }
+}
+
+const NO_TCP: &str = "segments of TCP connections reach TCP connections";
+
+/// Transport of a connection's receiving side.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    /// A TCP receiver.
+    Tcp(Receiver),
+    /// The responder of a queue pair.
+    QueuePair(Box<Responder>),
+}
+
+impl Sink {
+    /// Creates the receiving side of a new connection.
+    pub(super) fn new(transport: &Transport) -> Self {
+        match &transport.queue_pairs {
+            None => Self::Tcp(Receiver::new(&transport.config)),
+            Some(config) => Self::QueuePair(Box::new(Responder::new(config))),
+        }
+    }
+
+    /// Returns the TCP receiver.
+    #[inline(always)]
+    pub(super) fn tcp(&mut self) -> &mut Receiver {
+        match self {
+            Self::Tcp(receiver) => receiver,
+            Self::QueuePair(_) => unreachable!("{NO_TCP}"),
+        }
+    }
+
+    /// Returns the number of bytes that have arrived without a gap.
+    #[inline]
+    pub(super) fn received(&self) -> u64 {
+        match self {
+            Self::Tcp(receiver) => receiver.received(),
+            Self::QueuePair(responder) => responder.received(),
+        }
+    }
+
+    /// Returns the time at which the receiving side must act if no packet arrives earlier.
+    #[inline(always)]
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::Tcp(receiver) => receiver.deadline(),
+            Self::QueuePair(responder) => responder.deadline(),
+        }
     }
 }

@@ -97,11 +97,11 @@ impl Flows {
         longest_gap: Duration,
         acked_at: Option<Instant>,
     ) {
-        let stats = side.endpoint.stats();
+        let repairs = side.endpoint.repairs();
         let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
         sent.acked_at = acked_at;
-        sent.timeouts = stats.timeouts - side.before.0;
-        sent.retransmits = stats.retransmits - side.before.1;
+        sent.timeouts = repairs.timeouts - side.before.0;
+        sent.retransmits = repairs.retransmits - side.before.1;
         sent.longest_gap = Some(longest_gap);
     }
 

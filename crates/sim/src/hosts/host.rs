@@ -3,23 +3,24 @@
 use std::collections::BTreeMap;
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Address, Instant, Numbered};
+use shallows_core::{Address, Instant, Numbered, Rate};
 use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
-use shallows_transport::{Config, Receiver};
 
 use crate::hosts::connection::{NO_TWIN, ReceiverSide, SenderSide};
 use crate::hosts::duplex::Duplex;
-use crate::hosts::endpoint::Endpoint;
+use crate::hosts::endpoint::{Endpoint, Sink};
 use crate::hosts::gap::Gap;
 use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::account::Account;
 use crate::hosts::pool::Pool;
+use crate::hosts::transports::Transport;
 
 /// State of one host. Slots of closed connections are reused, beginning with the slot freed last, which is still in the cache.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) nic: Nic,
+    line_rate: Rate,
     pub(crate) senders: Vec<SenderSide>,
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
@@ -60,9 +61,11 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    pub(crate) fn new(nic: Nic) -> Self {
+    /// Creates a host without connections; `line_rate` is the rate of its link.
+    pub(crate) fn new(nic: Nic, line_rate: Rate) -> Self {
         Self {
             nic,
+            line_rate,
             senders: Vec::new(),
             free_senders: Vec::new(),
             receivers: Vec::new(),
@@ -94,19 +97,12 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with transport number `transport`, whose configuration is `config`. Returns the slot of the
-    /// sender.
-    pub(crate) fn open(
-        &mut self,
-        config: &Config,
-        transport: u16,
-        address: Address,
-        persistent: bool,
-    ) -> u32 {
+    /// Opens a connection from this host with the transport `of` and its number `transport`. Returns the slot of the sender.
+    pub(crate) fn open(&mut self, of: &Transport, transport: u16, address: Address, persistent: bool) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
             // A timer of the previous connection may still be pending. `timer_at` keeps its time, so that no second event is scheduled.
-            side.endpoint = Endpoint::new(config);
+            side.endpoint = Endpoint::new(of, self.line_rate);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
             (side.asks, side.twin) = (false, NO_TWIN);
@@ -116,7 +112,7 @@ impl Host {
             return slot;
         }
         self.senders.push(SenderSide {
-            endpoint: Endpoint::new(config),
+            endpoint: Endpoint::new(of, self.line_rate),
             address,
             generation: 0,
             flow: None,
@@ -163,16 +159,16 @@ impl Host {
         self.names.prefetch(key(header.source, name));
     }
 
-    /// Creates the receiver of a new connection to this host; returns its slot.
+    /// Creates the receiver of a new connection to this host, with the transport `of` and its number `transport`; returns its slot.
     #[cold]
-    pub(crate) fn admit(&mut self, config: &Config, transport: u16, header: &Header, name: Name) -> u32 {
+    pub(crate) fn admit(&mut self, of: &Transport, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
         if let Some(Named { slot, .. }) = self.names.get(key) {
             // This receiver belongs to the slot's previous connection, which the sender has closed.
             self.dismiss(slot);
         }
         let mut side = ReceiverSide {
-            receiver: Receiver::new(config),
+            receiver: Sink::new(of),
             address: Address::of_data(header),
             name,
             newest: None,

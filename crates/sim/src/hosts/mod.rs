@@ -21,6 +21,7 @@ mod opening;
 #[cfg(test)]
 mod pair;
 mod pulling;
+mod queue_pair;
 mod receiving;
 mod sending;
 mod settling;
@@ -29,7 +30,7 @@ mod transports;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
-use shallows_measure::{FlowRecord, Tally};
+use shallows_measure::{FlowRecord, QueuePairCounts, Tally};
 use shallows_scenario::{Experiment, Flow};
 
 use crate::hosts::connection::{Place, SenderSide};
@@ -38,7 +39,7 @@ use crate::hosts::flow::Flows;
 use crate::hosts::host::{Found, Host};
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::inbox::{Arrived, InboxAt};
-use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::packet::{PacketRef, Packets, Queued};
 use crate::hosts::transports::Transports;
 use crate::network::places::Places;
 
@@ -49,6 +50,8 @@ pub(crate) struct Hosts {
     places: Places,
     transports: Transports,
     flows: Flows,
+    /// Counts of queue pairs that are closed.
+    closed_queue_pairs: QueuePairCounts,
     /// Whether any NIC coalesces arriving packets or has an agent. If not, arriving packets bypass the NICs.
     nics_act_on_arrivals: bool,
     /// Whether any NIC has backpressure and therefore acts on departures.
@@ -69,8 +72,8 @@ pub(crate) trait Driver {
     /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// Returns the next data packet that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
-    fn dropped(&mut self) -> Option<(HostId, DataPacket)>;
+    /// Returns the next packet with data that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
+    fn dropped(&mut self) -> Option<(HostId, Queued)>;
 
     /// Schedules a call of [`Hosts::on_timer`] at this time.
     fn timer_at(&mut self, at: Instant, timer: Timer);
@@ -124,7 +127,7 @@ impl Hosts {
     ) -> Self {
         let host = |number| {
             let host = HostId(number);
-            Host::new(Nic::of(experiment, host, rate(host)))
+            Host::new(Nic::of(experiment, host, rate(host)), rate(host))
         };
         // Hosts are the first nodes of a partition, as in the whole network.
         let hosts: Vec<_> =
@@ -136,6 +139,7 @@ impl Hosts {
             places: nodes.clone(),
             transports: Transports::new(experiment),
             flows,
+            closed_queue_pairs: QueuePairCounts::default(),
         }
     }
 
@@ -204,9 +208,8 @@ impl Hosts {
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         // The link of a host never leads to another partition, so the body is in this store.
-        if let Some(body) = driver.packets().data(packet)
-            && let Some(place) = self.depart(header.source, body)
-        {
+        let Some(queued) = driver.packets().queued(packet) else { return };
+        if let Some(place) = self.depart(header.source, queued) {
             self.pump(place, driver);
         }
     }
@@ -215,7 +218,7 @@ impl Hosts {
     #[inline]
     pub(crate) fn on_drops(&mut self, driver: &mut impl Driver) {
         while let Some((host, packet)) = driver.dropped() {
-            self.depart(host, &packet);
+            self.depart(host, packet);
         }
     }
 
@@ -272,6 +275,14 @@ impl Hosts {
     /// Returns whether this host is in this partition.
     pub(crate) fn has(&self, host: HostId) -> bool {
         self.places.has(host.0)
+    }
+
+    /// Returns the counts of all queue pairs so far.
+    pub(crate) fn queue_pairs(&self) -> QueuePairCounts {
+        let mut counts = self.closed_queue_pairs;
+        let senders = self.hosts.iter().flat_map(|host| &host.senders);
+        senders.filter(|side| !side.is_closed).for_each(|side| counts += side.endpoint.counts());
+        counts
     }
 
     /// Returns the registered flows.

@@ -69,9 +69,9 @@ impl Hosts {
     ) -> Place {
         let host = &mut self.hosts[self.places.at(source.0)];
         let [transport, _] = self.transports.between(workload, source, destination);
-        let config = &self.transports.at(transport).config;
+        let of = self.transports.at(transport);
         let (source_port, destination_port) = host.take_ports(destination, service);
         let address = Address { source, destination, source_port, destination_port, class };
-        Place { host: source, slot: host.open(config, transport, address, persistent) }
+        Place { host: source, slot: host.open(of, transport, address, persistent) }
     }
 }

@@ -5,20 +5,28 @@
 use std::vec::Drain;
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
+use shallows_core::rdma::{RdmaData, RdmaReply};
 use shallows_core::{Instant, prefetch};
+use shallows_rdma::RETH;
+use shallows_rdma::congestion::Telemetry;
 
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Place of a packet's body: its kind in the two highest bits, and its slot in the store of that kind.
+/// Place of a packet's body: its kind in the three highest bits, and its slot in the store of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
 
-const KIND_SHIFT: u32 = 30;
+const KIND_SHIFT: u32 = 29;
 const SLOT_MASK: u32 = (1 << KIND_SHIFT) - 1;
 const DATA: u32 = 0;
 const ACK: u32 = 1;
 const PROBE: u32 = 2;
+const RDMA_DATA: u32 = 3;
+const RDMA_REPLY: u32 = 4;
+/// The same two kinds, with in-band telemetry.
+const TOLD_DATA: u32 = 5;
+const TOLD_REPLY: u32 = 6;
 
 impl PacketRef {
     /// Reference for a packet without a body, such as a datagram.
@@ -26,7 +34,7 @@ impl PacketRef {
 
     #[inline]
     fn new(kind: u32, slot: u32) -> Self {
-        debug_assert!(slot <= SLOT_MASK, "fewer than 2^30 packets of a kind are under way at once");
+        debug_assert!(slot <= SLOT_MASK, "fewer than 2^29 packets of a kind are under way at once");
         Self(kind << KIND_SHIFT | slot)
     }
 
@@ -38,6 +46,12 @@ impl PacketRef {
     #[inline]
     fn slot(self) -> u32 {
         self.0 & SLOT_MASK
+    }
+
+    /// Returns whether the packet belongs to a queue pair.
+    #[inline]
+    pub(crate) fn is_of_queue_pair(self) -> bool {
+        matches!(self.kind(), RDMA_DATA..=TOLD_REPLY)
     }
 }
 
@@ -70,6 +84,68 @@ pub(crate) struct AckPacket {
     pub(crate) segment: AckSegment,
     /// Connection of the acknowledgement.
     pub(crate) name: Name,
+}
+
+/// Packet with data of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RdmaPacket {
+    pub(crate) data: RdmaData,
+    pub(crate) framing: Framing,
+    /// Connection of the packet.
+    pub(crate) name: Name,
+}
+
+impl RdmaPacket {
+    /// Returns the number of bytes in addition to the headers that every packet has: the data, and the RETH of the first packet.
+    pub(crate) fn len(&self) -> u16 {
+        self.data.len + u16::from(self.data.first) * RETH.0 as u16
+    }
+}
+
+/// Acknowledgement, negative acknowledgement or congestion notification packet of a queue pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplyPacket {
+    pub(crate) reply: RdmaReply,
+    /// Connection of the reply.
+    pub(crate) name: Name,
+}
+
+/// Largest number of hops with telemetry, as in HPCC's packets (SIGCOMM '19, section 4.1).
+pub(crate) const MOST_HOPS: usize = 5;
+
+/// In-band telemetry of a packet: one entry per switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Hops {
+    hops: [Telemetry; MOST_HOPS],
+    count: usize,
+}
+
+impl Hops {
+    /// Returns the entries, in the order of the switches.
+    pub(crate) fn entries(&self) -> &[Telemetry] {
+        &self.hops[..self.count]
+    }
+
+    fn add(&mut self, hop: Telemetry) {
+        self.hops[self.count] = hop;
+        self.count += 1;
+    }
+}
+
+/// Packet with in-band telemetry.
+#[derive(Clone, Copy, Debug)]
+struct Told<P> {
+    packet: P,
+    hops: Hops,
+}
+
+/// Packet with data that waits in a NIC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    /// Connection of the packet.
+    pub(crate) name: Name,
+    /// Bytes in addition to the headers that every packet of the connection has.
+    pub(crate) len: u16,
 }
 
 /// An echo request or reply.
@@ -110,6 +186,8 @@ pub(crate) enum Packet {
     Data(DataPacket),
     Ack(AckPacket),
     Probe(ProbePacket),
+    RdmaData(RdmaPacket),
+    RdmaReply(ReplyPacket),
 }
 
 /// All packets under way.
@@ -118,6 +196,10 @@ pub(crate) struct Packets {
     data: Slots<Line<DataPacket>>,
     acks: Slots<Line<AckPacket>>,
     probes: Slots<Line<ProbePacket>>,
+    rdma_data: Slots<Line<RdmaPacket>>,
+    rdma_replies: Slots<Line<ReplyPacket>>,
+    told_data: Slots<Told<RdmaPacket>>,
+    told_replies: Slots<Told<ReplyPacket>>,
 }
 
 /// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
@@ -126,6 +208,10 @@ pub(crate) struct Bodies {
     data: Vec<DataPacket>,
     acks: Vec<AckPacket>,
     probes: Vec<ProbePacket>,
+    rdma_data: Vec<RdmaPacket>,
+    rdma_replies: Vec<ReplyPacket>,
+    told_data: Vec<Told<RdmaPacket>>,
+    told_replies: Vec<Told<ReplyPacket>>,
 }
 
 /// Iterators that remove bodies from [`Bodies`] in the order of their packets.
@@ -133,13 +219,25 @@ pub(crate) struct Unloading<'bodies> {
     data: Drain<'bodies, DataPacket>,
     acks: Drain<'bodies, AckPacket>,
     probes: Drain<'bodies, ProbePacket>,
+    rdma_data: Drain<'bodies, RdmaPacket>,
+    rdma_replies: Drain<'bodies, ReplyPacket>,
+    told_data: Drain<'bodies, Told<RdmaPacket>>,
+    told_replies: Drain<'bodies, Told<ReplyPacket>>,
 }
 
 impl Bodies {
     /// Returns iterators that remove all bodies.
     pub(crate) fn unload(&mut self) -> Unloading<'_> {
-        let Self { data, acks, probes } = self;
-        Unloading { data: data.drain(..), acks: acks.drain(..), probes: probes.drain(..) }
+        let Self { data, acks, probes, rdma_data, rdma_replies, told_data, told_replies } = self;
+        Unloading {
+            data: data.drain(..),
+            acks: acks.drain(..),
+            probes: probes.drain(..),
+            rdma_data: rdma_data.drain(..),
+            rdma_replies: rdma_replies.drain(..),
+            told_data: told_data.drain(..),
+            told_replies: told_replies.drain(..),
+        }
     }
 }
 
@@ -163,12 +261,39 @@ impl Packets {
         PacketRef::new(PROBE, self.probes.insert(Line(packet)))
     }
 
+    pub(crate) fn insert_rdma_data(&mut self, packet: RdmaPacket) -> PacketRef {
+        PacketRef::new(RDMA_DATA, self.rdma_data.insert(Line(packet)))
+    }
+
+    pub(crate) fn insert_rdma_reply(&mut self, packet: ReplyPacket) -> PacketRef {
+        PacketRef::new(RDMA_REPLY, self.rdma_replies.insert(Line(packet)))
+    }
+
+    /// Stores a packet with data to which switches add telemetry.
+    pub(crate) fn insert_told_data(&mut self, packet: RdmaPacket) -> PacketRef {
+        PacketRef::new(TOLD_DATA, self.told_data.insert(Told { packet, hops: Hops::default() }))
+    }
+
+    /// Stores a reply that carries the telemetry of the packet that triggered it.
+    pub(crate) fn insert_told_reply(&mut self, packet: ReplyPacket, hops: Hops) -> PacketRef {
+        PacketRef::new(TOLD_REPLY, self.told_replies.insert(Told { packet, hops }))
+    }
+
+    /// Adds the telemetry of a switch to a packet with data; other packets take none.
+    pub(crate) fn add_telemetry(&mut self, packet: PacketRef, hop: Telemetry) {
+        if packet.kind() == TOLD_DATA {
+            self.told_data.get_mut(packet.slot()).hops.add(hop);
+        }
+    }
+
     /// Stores a body of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
         match packet {
             Packet::Data(packet) => self.insert_data(packet),
             Packet::Ack(packet) => self.insert_ack(packet),
             Packet::Probe(packet) => self.insert_probe(packet),
+            Packet::RdmaData(packet) => self.insert_rdma_data(packet),
+            Packet::RdmaReply(packet) => self.insert_rdma_reply(packet),
         }
     }
 
@@ -207,6 +332,35 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
+    /// Removes a packet with data of a queue pair; returns it with its telemetry, if it takes any.
+    pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> (RdmaPacket, Option<Hops>) {
+        if packet.kind() == TOLD_DATA {
+            let told = self.told_data.remove(packet.slot());
+            return (told.packet, Some(told.hops));
+        }
+        debug_assert_eq!(packet.kind(), RDMA_DATA);
+        (self.rdma_data.remove(packet.slot()).0, None)
+    }
+
+    /// Removes a reply of a queue pair; returns it with the telemetry that it carries.
+    pub(crate) fn remove_rdma_reply(&mut self, packet: PacketRef) -> (ReplyPacket, Hops) {
+        if packet.kind() == TOLD_REPLY {
+            let told = self.told_replies.remove(packet.slot());
+            return (told.packet, told.hops);
+        }
+        debug_assert_eq!(packet.kind(), RDMA_REPLY);
+        (self.rdma_replies.remove(packet.slot()).0, Hops::default())
+    }
+
+    /// Returns the body of a packet with data of a queue pair; `None` for a packet of another kind.
+    pub(crate) fn rdma_data(&self, packet: PacketRef) -> Option<&RdmaPacket> {
+        match packet.kind() {
+            RDMA_DATA => self.rdma_data.get(packet.slot()).map(|line| &line.0),
+            TOLD_DATA => self.told_data.get(packet.slot()).map(|told| &told.packet),
+            _ => None,
+        }
+    }
+
     /// Removes the body of a packet; `None` for a packet without one.
     #[inline(never)]
     fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
@@ -214,6 +368,8 @@ impl Packets {
             DATA => Some(Packet::Data(self.remove_data(packet))),
             ACK => Some(Packet::Ack(self.remove_ack(packet))),
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
+            RDMA_DATA | TOLD_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet).0)),
+            RDMA_REPLY | TOLD_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet).0)),
             _ => None,
         }
     }
@@ -225,6 +381,10 @@ impl Packets {
             DATA => bodies.data.push(self.remove_data(packet)),
             ACK => bodies.acks.push(self.remove_ack(packet)),
             PROBE => bodies.probes.push(self.remove_probe(packet)),
+            RDMA_DATA => bodies.rdma_data.push(self.remove_rdma_data(packet).0),
+            RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet).0),
+            TOLD_DATA => bodies.told_data.push(self.told_data.remove(packet.slot())),
+            TOLD_REPLY => bodies.told_replies.push(self.told_replies.remove(packet.slot())),
             _ => {}
         }
     }
@@ -237,6 +397,15 @@ impl Packets {
             DATA => bodies.data.next().map(|body| self.insert_data(body)),
             ACK => bodies.acks.next().map(|body| self.insert_ack(body)),
             PROBE => bodies.probes.next().map(|body| self.insert_probe(body)),
+            RDMA_DATA => bodies.rdma_data.next().map(|body| self.insert_rdma_data(body)),
+            RDMA_REPLY => bodies.rdma_replies.next().map(|body| self.insert_rdma_reply(body)),
+            TOLD_DATA => {
+                bodies.told_data.next().map(|body| PacketRef::new(TOLD_DATA, self.told_data.insert(body)))
+            }
+            TOLD_REPLY => bodies
+                .told_replies
+                .next()
+                .map(|body| PacketRef::new(TOLD_REPLY, self.told_replies.insert(body))),
             _ => Some(PacketRef::NONE),
         };
         stored.expect("each packet brings its body")
@@ -249,6 +418,9 @@ impl Packets {
             DATA => self.data.get(slot).map(|line| Body::Data(line.0.segment)),
             ACK => self.acks.get(slot).map(|line| Body::Ack(line.0.segment)),
             PROBE => self.probes.get(slot).map(|line| Body::Echo(line.0.message)),
+            RDMA_DATA | TOLD_DATA => self.rdma_data(packet).map(|body| Body::RdmaData(body.data)),
+            RDMA_REPLY => self.rdma_replies.get(slot).map(|line| Body::RdmaReply(line.0.reply)),
+            TOLD_REPLY => self.told_replies.get(slot).map(|told| Body::RdmaReply(told.packet.reply)),
             _ => None,
         }
     }
@@ -263,14 +435,29 @@ impl Packets {
         };
     }
 
-    /// Removes the body of a dropped packet. Returns whether it was a segment with data.
+    /// Returns the connection and the length of a packet that counts as queued in its NIC; `None` for other packets.
+    pub(crate) fn queued(&self, packet: PacketRef) -> Option<Queued> {
+        if let Some(DataPacket { segment, name, .. }) = self.data(packet) {
+            return (segment.len > 0).then_some(Queued { name: *name, len: segment.len });
+        }
+        let packet = self.rdma_data(packet)?;
+        Some(Queued { name: packet.name, len: packet.len() })
+    }
+
+    /// Removes the body of a dropped packet. Returns whether the packet had data.
     pub(crate) fn discard(&mut self, packet: PacketRef) -> bool {
-        matches!(self.remove(packet), Some(Packet::Data(data)) if data.segment.len > 0)
+        match self.remove(packet) {
+            Some(Packet::Data(packet)) => packet.segment.len > 0,
+            Some(Packet::RdmaData(_)) => true,
+            _ => false,
+        }
     }
 
     /// Returns the number of stored bodies.
     pub(crate) fn len(&self) -> usize {
-        self.data.len() + self.acks.len() + self.probes.len()
+        let told = self.told_data.len() + self.told_replies.len();
+        let rdma = self.rdma_data.len() + self.rdma_replies.len() + told;
+        self.data.len() + self.acks.len() + self.probes.len() + rdma
     }
 }
 
@@ -289,6 +476,7 @@ mod tests {
     fn a_packet_is_one_cache_line() {
         assert_eq!((size_of::<Line<DataPacket>>(), size_of::<Line<AckPacket>>()), (64, 64));
         assert_eq!((size_of::<Line<ProbePacket>>(), size_of::<Option<Packet>>()), (64, 72));
+        assert_eq!((size_of::<Line<RdmaPacket>>(), size_of::<Line<ReplyPacket>>()), (64, 64));
     }
 
     #[test]

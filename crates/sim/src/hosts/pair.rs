@@ -9,7 +9,7 @@ use shallows_scenario::Flow;
 
 use crate::hosts::connection::Place;
 use crate::hosts::flow::Flows;
-use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::packet::{PacketRef, Packets, Queued};
 use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 use crate::network::places::Places;
 use crate::network::testing::star;
@@ -24,7 +24,7 @@ struct TestWire {
     tally: Tally,
     /// Numbers of the packets to drop, counted from 1 in the order of sending.
     lost: Vec<u64>,
-    dropped: Vec<(HostId, DataPacket)>,
+    dropped: Vec<(HostId, Queued)>,
     /// Flows whose changes are reported.
     traced: Vec<u32>,
     told: Vec<(Instant, Told)>,
@@ -71,7 +71,7 @@ impl Driver for TestWire {
 
     fn send(&mut self, header: Header, packet: PacketRef) -> bool {
         if self.lost.contains(&self.tally.packets_sent) {
-            self.dropped.extend(self.packets.data(packet).map(|&body| (header.source, body)));
+            self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
             self.packets.discard(packet);
             return false;
         }
@@ -79,7 +79,7 @@ impl Driver for TestWire {
         true
     }
 
-    fn dropped(&mut self) -> Option<(HostId, DataPacket)> {
+    fn dropped(&mut self) -> Option<(HostId, Queued)> {
         self.dropped.pop()
     }
 
@@ -99,7 +99,7 @@ impl Driver for TestWire {
         let told = match event {
             HostEvent::Received(_) => Told::Received,
             HostEvent::Acked { flow, .. } => Told::Acked(flow),
-            HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.acked()),
+            HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.tcp().acked()),
         };
         self.told.push((self.now, told));
     }

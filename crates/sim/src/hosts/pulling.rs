@@ -22,14 +22,16 @@ impl PacketSource for Pulling<'_> {
     #[inline(always)]
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)> {
         let Self { side, transport, slot } = self;
-        let transmit = side.endpoint.poll_transmit(&transport.config, now)?;
+        let sender = side.endpoint.tcp_mut();
+        let transmit = sender.poll_transmit(&transport.config, now)?;
+        let timeouts = sender.stats().timeouts;
         let segment = transmit.segment;
         let header =
             side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
         let framing = match side.flow {
             Some(flow) => Framing::Flow(FlowFraming {
                 flow: FlowNumber::new(flow),
-                timeouts: side.endpoint.stats().timeouts - side.before.0,
+                timeouts: timeouts - side.before.0,
                 start: side.flow_start,
                 started: side.started,
             }),
@@ -46,7 +48,7 @@ impl PacketSource for Pulling<'_> {
 
     #[inline]
     fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool {
-        let (rate, config) = (self.side.endpoint.pacing_rate(), &self.transport.config);
+        let (rate, config) = (self.side.endpoint.tcp().pacing_rate(), &self.transport.config);
         match tso {
             None => rule.is_full(rate, queued),
             Some(tso) => {
@@ -58,25 +60,25 @@ impl PacketSource for Pulling<'_> {
 
     #[inline(always)]
     fn deadline(&self) -> Option<Instant> {
-        self.side.endpoint.deadline()
+        self.side.endpoint.tcp().deadline()
     }
 
     fn next_burst(&self, tso: Option<&Tso>) -> u32 {
-        let endpoint = &self.side.endpoint;
-        let backlog = endpoint.backlog();
+        let sender = self.side.endpoint.tcp();
+        let backlog = sender.backlog();
         let is_spent = |backlog: Backlog| backlog.sendable == Bytes(0) && backlog.in_flight > Bytes(0);
-        if endpoint.is_idle() || backlog.is_some_and(is_spent) {
+        if sender.is_idle() || backlog.is_some_and(is_spent) {
             return 0;
         }
-        tso.map_or(1, |tso| tso.next(&self.transport.config, endpoint.pacing_rate(), backlog))
+        tso.map_or(1, |tso| tso.next(&self.transport.config, sender.pacing_rate(), backlog))
     }
 
     fn pace(&mut self, data: Bytes) {
-        self.side.account.pacer.on_send(self.side.endpoint.pacing_rate(), data);
+        self.side.account.pacer.on_send(self.side.endpoint.tcp().pacing_rate(), data);
     }
 
     #[inline]
     fn hold(&mut self, held: bool) {
-        self.side.endpoint.hold(&self.transport.config, held);
+        self.side.endpoint.tcp_mut().hold(&self.transport.config, held);
     }
 }

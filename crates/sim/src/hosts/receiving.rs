@@ -6,6 +6,7 @@ use shallows_measure::Received;
 use shallows_transport::{Acks, Marks, Receiver};
 
 use crate::hosts::connection::{Place, ReceiverSide};
+use crate::hosts::endpoint::Sink;
 use crate::hosts::flow::Flows;
 use crate::hosts::gap::Gap;
 use crate::hosts::host::Found;
@@ -87,17 +88,17 @@ impl Hosts {
                     Some(_) => self.transports.answering(workload, source, destination),
                     None => self.transports.between(workload, source, destination),
                 };
-                let config = &self.transports.at(transport).config;
+                let of = self.transports.at(transport);
                 if let Some(end) = end_of_forgotten(&framing, flows) {
-                    let mut receiver = Receiver::resuming(config, end);
+                    let mut receiver = Receiver::resuming(&of.config, end);
                     return Reception::Again(receiver.on_data(
-                        config,
+                        &of.config,
                         now,
                         &packet.segment,
                         Marks::of(header),
                     ));
                 }
-                let slot = host.admit(config, transport, header, packet.name);
+                let slot = host.admit(of, transport, header, packet.name);
                 if let Some(sender) = twin {
                     host.join(sender, slot);
                 }
@@ -112,15 +113,17 @@ impl Hosts {
             side.gap.end(now);
             let (data, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.tsecr);
             if let Some(window) = host.nic.on_data(now, slot, data, echo) {
-                side.receiver.resize_window(window);
+                side.receiver.tcp().resize_window(window);
             }
         }
+        let receiver = side.receiver.tcp();
         let (segment, marks) = (&packet.segment, Marks::of(header));
         let acks = match segments {
-            1 => side.receiver.on_data(config, now, segment, marks),
-            _ => side.receiver.on_merged(config, now, segment, marks, segments),
+            1 => receiver.on_data(config, now, segment, marks),
+            _ => receiver.on_merged(config, now, segment, marks, segments),
         };
-        let complete = side.flow.filter(|_| side.receiver.received() >= side.flow_end);
+        let received = receiver.received();
+        let complete = side.flow.filter(|_| received >= side.flow_end);
         if let Some(flow) = complete {
             side.complete(flow, flows, now);
             if flows.is_request(flow) {
@@ -133,7 +136,7 @@ impl Hosts {
 
     /// Reports a flow that the receiver has received completely, and continues the connection of an answered request.
     #[inline(never)]
-    fn flow_received(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+    pub(super) fn flow_received(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         driver.on_event(HostEvent::Received(self.flows.at(flow)));
         if let Some((place, next)) = self.on_answered(place, flow) {
             self.go_on(place, next, driver);
@@ -169,7 +172,7 @@ impl Hosts {
 
     /// Schedules the timer of a receiver that has sent its acknowledgements, or removes the receiver if it is done and has no deadline.
     #[inline(always)]
-    fn rest_receiver(&mut self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn rest_receiver(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.receiver_mut(place);
         let deadline = side.receiver.deadline();
         if side.is_done && deadline.is_none() {
@@ -182,7 +185,9 @@ impl Hosts {
     /// Handles the timer of a receiver.
     #[inline(never)]
     pub(super) fn on_receiver_timer(&mut self, place: Place, driver: &mut impl Driver) {
-        if let Some((header, packet)) = self.overdue_ack(place, driver.now()) {
+        if let Sink::QueuePair(_) = self.receiver_mut(place).0.receiver {
+            self.on_responder_timer(place, driver);
+        } else if let Some((header, packet)) = self.overdue_ack(place, driver.now()) {
             self.send_ack(header, packet, driver);
         }
         self.rest_receiver(place, driver);
@@ -196,12 +201,12 @@ impl Hosts {
         }
         side.timer_at = Instant::MAX;
         let is_due = side.receiver.deadline().is_some_and(|deadline| deadline <= now);
-        let ack = if is_due { side.receiver.on_timer(&transport.config, now) } else { None };
+        let ack = if is_due { side.receiver.tcp().on_timer(&transport.config, now) } else { None };
         ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
     }
 
-    #[inline]
-    fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
+    #[inline(always)]
+    pub(super) fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
         let side = &mut self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let transport = self.transports.at(side.transport);
         (side, transport)
@@ -211,7 +216,7 @@ impl Hosts {
 impl Framing {
     /// Returns the workload of the connection.
     #[cold]
-    fn workload(&self, flows: &Flows) -> u16 {
+    pub(super) fn workload(&self, flows: &Flows) -> u16 {
         match self {
             Self::Flow(framing) => flows.at(framing.flow.get()).workload,
             Self::BeforeFlows { workload } => *workload,
@@ -222,7 +227,7 @@ impl Framing {
 impl ReceiverSide {
     /// Updates the current flow from the framing of arriving data.
     #[inline]
-    fn listen(&mut self, framing: &Framing, flows: &Flows) {
+    pub(super) fn listen(&mut self, framing: &Framing, flows: &Flows) {
         let Framing::Flow(framing) = framing else { return };
         if self.newest == Some(framing.flow) {
             self.timeouts = self.timeouts.max(framing.timeouts);
@@ -244,7 +249,7 @@ impl ReceiverSide {
 
     /// Records a flow whose last byte has arrived.
     #[cold]
-    fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
+    pub(super) fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
         // After a request, more data may follow, so the connection stays until its answer is acknowledged.
         self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
@@ -259,7 +264,7 @@ impl ReceiverSide {
 }
 
 /// Returns the sequence number after a flow's last byte, if the flow is complete and its receiver was removed with its connection.
-fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
+pub(super) fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
     let Framing::Flow(framing) = framing else { return None };
     let flow = framing.flow.get();
     let record = flows.at(flow);

@@ -6,7 +6,7 @@ use shallows_measure::Sent;
 
 use crate::hosts::connection::{NO_TWIN, Place, SenderSide};
 use crate::hosts::gap::Gap;
-use crate::hosts::packet::{AckPacket, DataPacket};
+use crate::hosts::packet::{AckPacket, DataPacket, Queued};
 use crate::hosts::pulling::Pulling;
 use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
@@ -41,8 +41,8 @@ impl Hosts {
         // A persistent connection takes the class of each flow that it carries.
         side.address.class = record.class;
         side.asks = asks;
-        let stats = side.endpoint.stats();
-        (side.flow, side.before, side.started) = (Some(flow), (stats.timeouts, stats.retransmits), now);
+        let repairs = side.endpoint.repairs();
+        (side.flow, side.before, side.started) = (Some(flow), (repairs.timeouts, repairs.retransmits), now);
         side.gap = Gap::from(now);
         side.flow_start = side.endpoint.written();
         side.endpoint.write(config, now, record.size.map_or(FOREVER, |size| size.0));
@@ -62,8 +62,17 @@ impl Hosts {
     }
 
     /// Sends the packets that a connection may send now, and schedules its timer.
-    #[inline]
     pub(super) fn pump(&mut self, place: Place, driver: &mut impl Driver) {
+        if self.sender(place).endpoint.is_queue_pair() {
+            self.pump_queue_pair(place, driver);
+        } else {
+            self.pump_tcp(place, driver);
+        }
+    }
+
+    /// Sends the segments that a TCP connection may send now, and schedules its timer.
+    #[inline]
+    fn pump_tcp(&mut self, place: Place, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.poll(place, driver.now()) {
             self.send_data(header, packet, driver);
         }
@@ -77,7 +86,7 @@ impl Hosts {
     }
 
     #[cold]
-    fn tell_change(&self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn tell_change(&self, place: Place, driver: &mut impl Driver) {
         let side = self.sender(place);
         if let Some(flow) = side.flow {
             driver.on_event(HostEvent::Changed { flow, endpoint: &side.endpoint });
@@ -129,16 +138,13 @@ impl Hosts {
     /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held that connection
     /// back.
     #[inline]
-    pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
-        if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
-            return None;
-        }
+    pub(super) fn depart(&mut self, host: HostId, packet: Queued) -> Option<Place> {
         let place = Place { host, slot: packet.name.slot };
         let (side, transport) = self.sender_mut(place);
-        if side.generation != packet.name.generation {
+        if side.generation != packet.name.generation || !transport.has_backpressure() {
             return None;
         }
-        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.segment.len)));
+        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.len)));
         side.endpoint.is_held().then_some(place)
     }
 
@@ -180,9 +186,11 @@ impl Hosts {
         if side.generation != packet.name.generation {
             return Hearing::Stale;
         }
-        let before = side.endpoint.acked();
-        side.endpoint.on_ack(&transport.config, now, &packet.segment);
-        hear(side, before, now)
+        let sender = side.endpoint.tcp_mut();
+        let before = sender.acked();
+        sender.on_ack(&transport.config, now, &packet.segment);
+        let acked = sender.acked();
+        hear(side, before, acked, now)
     }
 
     /// Acts on the result of an acknowledgement.
@@ -190,7 +198,7 @@ impl Hosts {
     pub(super) fn heed(&mut self, place: Place, hearing: Hearing, driver: &mut impl Driver) {
         match hearing {
             Hearing::Stale => driver.tally().packets_stale += 1,
-            Hearing::Open => self.pump(place, driver),
+            Hearing::Open => self.pump_tcp(place, driver),
             Hearing::Complete(flow) => self.flow_acked(place, flow, driver),
         }
     }
@@ -225,6 +233,7 @@ impl Hosts {
             return self.end_of_direction(place, flow);
         }
         if !persistent {
+            self.closed_queue_pairs += self.sender(place).endpoint.counts();
             self.host(place.host).close(place.slot);
             return Next::Closed;
         }
@@ -242,15 +251,14 @@ impl Hosts {
     }
 }
 
-/// Returns the result of an acknowledgement that the endpoint has processed; `before` is the number of bytes that were acknowledged
-/// earlier.
+/// Returns the result of an acknowledgement that raised the number of acknowledged bytes from `before` to `acked`.
 #[inline]
-pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
-    if side.endpoint.acked() > before {
+pub(super) fn hear(side: &mut SenderSide, before: u64, acked: u64, now: Instant) -> Hearing {
+    if acked > before {
         side.gap.end(now);
     }
     match side.flow {
-        Some(flow) if side.endpoint.acked() >= side.flow_end => Hearing::Complete(flow),
+        Some(flow) if acked >= side.flow_end => Hearing::Complete(flow),
         _ => Hearing::Open,
     }
 }

@@ -1,5 +1,8 @@
 //! Configurations of the sides of connections. Sides with equal configurations share one.
 
+use std::sync::Arc;
+
+use shallows_core::Bytes;
 use shallows_core::packet::HostId;
 use shallows_scenario::{Agreement, Experiment, Groups};
 use shallows_transport::Config;
@@ -16,6 +19,39 @@ pub(crate) struct Transport {
     pub(crate) header_bytes: u16,
     /// Rules by which the NIC pulls packets.
     pub(crate) handover: Handover,
+    /// Configuration of the queue pairs that replace TCP.
+    pub(crate) queue_pairs: Option<Arc<shallows_rdma::Config>>,
+    /// Class of service of congestion notification packets; `None` if they have the class of the data.
+    pub(crate) cnp_class: Option<u8>,
+}
+
+impl Transport {
+    fn new(config: &Config, agreement: &Agreement) -> Self {
+        let small = |bytes: Bytes| u16::try_from(bytes.0).expect("headers are small");
+        let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
+        let tcp = Self {
+            config: config.clone(),
+            ack_class,
+            header_bytes: small(agreement.header_bytes),
+            handover: Handover::new(offloads, backpressure, config.congestion.sets_rate()),
+            queue_pairs: None,
+            cnp_class: None,
+        };
+        let Some(pairs) = &agreement.queue_pairs else { return tcp };
+        Self {
+            ack_class: pairs.ack_class,
+            header_bytes: small(pairs.header_bytes),
+            queue_pairs: Some(Arc::clone(&pairs.config)),
+            cnp_class: pairs.cnp_class,
+            ..tcp
+        }
+    }
+
+    /// Returns whether the NIC limits how many bytes of an endpoint wait in its queue.
+    #[inline]
+    pub(super) fn has_backpressure(&self) -> bool {
+        self.handover.has_backpressure() || self.queue_pairs.is_some()
+    }
 }
 
 /// Transports of an experiment. Sides of connections refer to them by number.
@@ -37,10 +73,7 @@ impl Transports {
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let mut all: Vec<Transport> = Vec::new();
         let mut number = |config: &Config, agreement: &Agreement| {
-            let header_bytes = u16::try_from(agreement.header_bytes.0).expect("headers are small");
-            let Agreement { ack_class, backpressure, offloads, .. } = *agreement;
-            let handover = Handover::new(offloads, backpressure, config.congestion.sets_rate());
-            let transport = Transport { config: config.clone(), ack_class, header_bytes, handover };
+            let transport = Transport::new(config, agreement);
             let known = all.iter().position(|known| *known == transport);
             known.unwrap_or_else(|| {
                 all.push(transport);

@@ -85,26 +85,39 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Observers that record changes of a port when they occur.
+/// Observers of a port, as bits: those that must see its changes when they occur.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Watch {
-    /// Whether a trace records every change of the port.
-    pub(crate) traced: bool,
-    /// Whether a capture records every packet that the port sends.
-    pub(crate) captured: bool,
-    /// Whether the ingress accounting for lossless classes counts the packets that wait at this port.
-    pub(crate) counted: bool,
-}
+pub(crate) struct Watch(u8);
 
 impl Watch {
+    /// A trace records every change of the port.
+    pub(crate) const TRACED: u8 = 1;
+    /// A capture records every packet that the port sends.
+    pub(crate) const CAPTURED: u8 = 2;
+    /// The port adds telemetry to the packets that it sends.
+    pub(crate) const TELEMETRY: u8 = 4;
+    /// The ingress accounting for lossless classes counts the packets that wait at this port.
+    pub(crate) const COUNTED: u8 = 8;
+
     #[inline]
     pub(crate) fn is_on(self) -> bool {
-        self.traced | self.captured | self.counted
+        self.0 != 0
     }
 
-    /// Returns whether a trace or a capture records changes.
+    /// Returns whether the driver must see changes: for a trace, a capture or telemetry.
     pub(crate) fn is_observed(self) -> bool {
-        self.traced | self.captured
+        self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY)
+    }
+
+    /// Returns whether one of these observers is set.
+    #[inline]
+    pub(crate) fn has(self, observers: u8) -> bool {
+        self.0 & observers != 0
+    }
+
+    /// Sets or clears an observer.
+    pub(crate) fn set(&mut self, observer: u8, is_set: bool) {
+        self.0 = if is_set { self.0 | observer } else { self.0 & !observer };
     }
 }
 

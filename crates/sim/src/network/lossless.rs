@@ -19,7 +19,7 @@ use shallows_switch::pfc::{
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
-use crate::network::link::{NONE, Way};
+use crate::network::link::{NONE, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
 use crate::network::{Driver, LinkAt, Network, Owned};
 
@@ -41,7 +41,7 @@ impl<T: Copy + Default> Network<T> {
             let of_port = &config.ports[number];
             if let Some(book) = &mut books[place] {
                 book.add_port(&of_port.groups);
-                link.watch.counted = true;
+                link.watch.set(Watch::COUNTED, true);
             }
             let discipline = &network.port(&network.links[number]).discipline;
             let mut queues = [None; PRIORITIES];
@@ -253,7 +253,7 @@ impl<T: Copy + Default> Network<T> {
             lossless.sent += 1;
             let header = frame.header();
             let nothing = driver.nothing();
-            if link.watch.captured {
+            if link.watch.has(Watch::CAPTURED) {
                 self.observe(now, place, Some((header, nothing)), driver);
             }
             if exit == NONE {

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
+use shallows_rdma::congestion::Telemetry;
 use shallows_scenario::{Epoch, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure, Entry};
@@ -40,7 +41,7 @@ use shallows_switch::{Ingress, Node};
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
-use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Way};
+use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
@@ -176,15 +177,24 @@ pub struct Change<'a, T> {
 impl<T: Copy + Default> Change<'_, T> {
     /// Records the state of the port in `tracer`, if the trace records every change of this port.
     pub fn trace(&mut self, now: Instant, tracer: &mut PortTracer) {
-        if self.link.watch.traced {
+        if self.link.watch.has(Watch::TRACED) {
             tracer.record(now, self.link.number, &mut self.link.port, self.memory);
         }
+    }
+
+    /// Returns the packet that starts to leave, and the telemetry that the port adds to it. Returns `None` if no packet leaves or the port
+    /// adds no telemetry.
+    pub fn telemetry(&self, now: Instant) -> Option<(T, Telemetry)> {
+        let (_, payload) = self.leaves.filter(|_| self.link.watch.has(Watch::TELEMETRY))?;
+        let port = &self.link.port;
+        let sent = port.counters().sent_bytes.0;
+        Some((payload, Telemetry { at: now, sent, backlog: port.backlog(), rate: port.rate() }))
     }
 
     /// Returns the link's number, and the header and payload of the packet that starts to leave. Returns `None` if no packet leaves or the
     /// link is not captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
-        let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
+        let (header, payload) = self.leaves.filter(|_| self.link.watch.has(Watch::CAPTURED))?;
         Some((self.link.number, header, payload))
     }
 }
@@ -444,12 +454,21 @@ impl<T: Copy + Default> Network<T> {
     pub fn watch(&mut self, tracer: &PortTracer, captures: Option<&Captures>) {
         for number in tracer.at_every_change() {
             if self.places.has(number) {
-                self.at(number).watch.traced = true;
+                self.at(number).watch.set(Watch::TRACED, true);
                 self.keep_order_of_time(self.places.at(number) as u32);
             }
         }
         for link in &mut self.links {
-            link.watch.captured = captures.is_some_and(|captures| captures.want(link.number));
+            let is_captured = captures.is_some_and(|captures| captures.want(link.number));
+            link.watch.set(Watch::CAPTURED, is_captured);
+        }
+    }
+
+    /// Lets the ports of switches add telemetry to the packets that they send. `is_of_switch` returns whether the link with a number leaves a
+    /// switch.
+    pub fn add_telemetry(&mut self, is_of_switch: impl Fn(u32) -> bool) {
+        for link in &mut self.links {
+            link.watch.set(Watch::TELEMETRY, is_of_switch(link.number));
         }
     }
 

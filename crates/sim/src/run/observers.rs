@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use shallows_core::Instant;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
+use shallows_rdma::Requester;
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
@@ -48,8 +49,11 @@ impl Observers {
         &mut self,
         now: Instant,
         mut change: Change<'_, PacketRef>,
-        packets: &Packets,
+        packets: &mut Packets,
     ) {
+        if let Some((packet, telemetry)) = change.telemetry(now) {
+            packets.add_telemetry(packet, telemetry);
+        }
         change.trace(now, &mut self.ports);
         if let Some((link, header, packet)) = change.captured() {
             self.tap.record(now, link, &header, packets.body(packet).as_ref());
@@ -89,7 +93,10 @@ impl Observers {
 /// Returns the quantities of a sender in the order of `QUANTITIES`. A quantity is `None` if the sender has no value for it, for example
 /// before the first measurement.
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
-    let Endpoint::Tcp(sender) = endpoint;
+    let sender = match endpoint {
+        Endpoint::Tcp(sender) => sender,
+        Endpoint::QueuePair(requester) => return readings_of_queue_pair(requester, before),
+    };
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),
@@ -105,5 +112,21 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
             Phase::Braking => 3.0,
         }),
         Some(sender.acked().saturating_sub(before) as f64),
+        None,
+    ]
+}
+
+/// Returns the quantities of a queue pair, in the order of `QUANTITIES`.
+fn readings_of_queue_pair(requester: &Requester, before: u64) -> Readings {
+    let pace = requester.pace();
+    [
+        pace.window.map(|window| window.0 as f64),
+        None,
+        requester.alpha(),
+        None,
+        Some(requester.in_flight().0 as f64),
+        None,
+        Some(requester.acked().saturating_sub(before) as f64),
+        Some(pace.rate.0 as f64 * 1e-9),
     ]
 }

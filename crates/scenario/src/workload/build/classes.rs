@@ -8,13 +8,11 @@ use crate::topology::Network;
 use crate::workload::Classes;
 
 impl Builder<'_, '_, '_> {
-    pub(super) fn ack_class(&mut self, class: u8, group: usize) {
-        let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
-        let key = format!("{key}tcp.ack_class");
-        if self.checker.require(class < spec::CLASSES, &key, || {
+    pub(super) fn class_of_replies(&mut self, class: u8, key: &str) {
+        if self.checker.require(class < spec::CLASSES, key, || {
             format!("must be a class from 0 to {}, got {class}", spec::CLASSES - 1)
         }) {
-            self.checker.accept(&key, classes_have_queues(class, self.network));
+            self.checker.accept(key, classes_have_queues(class, self.network));
         }
     }
 

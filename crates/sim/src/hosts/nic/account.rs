@@ -7,7 +7,7 @@ use shallows_transport::Pacer;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Bytes of the endpoint's data packets in the NIC's queue; counted only with backpressure.
-    pub(super) queued: Bytes,
+    pub(crate) queued: Bytes,
     /// Packets left in the current burst.
     pub(super) left: u32,
     /// Whether pacing delays the endpoint's next burst.

@@ -54,6 +54,12 @@ impl Handover {
         handover
     }
 
+    /// Returns whether an endpoint waits while too many of its bytes are in the NIC's queue.
+    #[inline]
+    pub(crate) fn has_backpressure(&self) -> bool {
+        self.backpressure.is_some()
+    }
+
     /// Returns whether these rules can delay packets by pacing.
     pub(crate) fn paces(&self) -> bool {
         self.offloads.paced

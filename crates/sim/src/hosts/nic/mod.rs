@@ -60,7 +60,8 @@ impl Nic {
         };
         let group = experiment.group(host);
         let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
-        Self::new(group.backpressure.is_some(), inboxes, agent)
+        let backpressure = group.backpressure.is_some() || experiment.has_queue_pairs();
+        Self::new(backpressure, inboxes, agent)
     }
 
     /// Returns whether departures from the NIC's queue allow endpoints to send more.

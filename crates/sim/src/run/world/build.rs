@@ -3,7 +3,7 @@
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_measure::Captures;
-use shallows_scenario::{Experiment, LocalHosts};
+use shallows_scenario::{Experiment, LocalHosts, PortKind};
 
 use crate::hosts::Hosts;
 use crate::hosts::flow::Flows;
@@ -54,6 +54,9 @@ impl World {
         let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
         let observers = Observers::new(experiment);
         network.watch(&observers.ports, Some(captures));
+        if experiment.uses_telemetry() {
+            network.add_telemetry(|link| experiment.network.links[link as usize].kind != PortKind::Nic);
+        }
         let is_whole = division.is_none_or(|division| division.partitions() == 1);
         let arrivals = arrivals(experiment, division, &site, ranks);
         // The link from a host has the host's number.

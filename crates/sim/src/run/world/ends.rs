@@ -5,7 +5,7 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId};
 use shallows_measure::Lost;
 
-use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::packet::{PacketRef, Packets, Queued};
 use crate::network::event::{Class, Event};
 use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt};
@@ -19,9 +19,9 @@ pub(super) struct Ends {
     pub(super) observers: Observers,
     /// Links to other partitions, and the packets that were sent on them.
     pub(super) exits: Exits,
-    /// Whether hosts are notified of data segments that their NICs drop. `dropped` contains the pending notifications.
+    /// Whether hosts are notified of packets with data that their NICs drop. `dropped` contains the pending notifications.
     pub(super) tells_drops: bool,
-    pub(super) dropped: Vec<(HostId, DataPacket)>,
+    pub(super) dropped: Vec<(HostId, Queued)>,
 }
 
 /// Driver of a network in a simulation: packet bodies, observers and exits, with the event queue.
@@ -70,7 +70,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(never)]
     fn observe(&mut self, now: Instant, change: Change<'_, PacketRef>) {
-        self.ends.observers.port_changed(now, change, &self.ends.packets);
+        self.ends.observers.port_changed(now, change, &mut self.ends.packets);
     }
 
     #[inline(always)]
@@ -93,9 +93,9 @@ impl Driver<PacketRef> for Around<'_> {
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
             && self.ends.tells_drops
-            && let Some(&body) = self.ends.packets.data(payload)
+            && let Some(queued) = self.ends.packets.queued(payload)
         {
-            self.ends.dropped.push((host, body));
+            self.ends.dropped.push((host, queued));
         }
         self.ends.packets.discard(payload)
     }

@@ -60,6 +60,7 @@ impl World {
             pause_intervals: network.pause_intervals(),
             tally: network.tally,
             datagram_bytes: generators.datagrams.received_bytes,
+            queue_pairs: hosts.queue_pairs(),
             echoes: generators.probes.echoes,
             flow_traces: observers.flows,
             end,

@@ -6,7 +6,7 @@ use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_measure::Tally;
 
 use crate::hosts::connection::Place;
-use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::packet::{PacketRef, Packets, Queued};
 use crate::hosts::{Driver, HostEvent, Timer};
 use crate::network::Network;
 use crate::network::event::{Class, Event, Ranks};
@@ -63,7 +63,7 @@ impl Driver for Surroundings<'_> {
     }
 
     #[inline(always)]
-    fn dropped(&mut self) -> Option<(HostId, DataPacket)> {
+    fn dropped(&mut self) -> Option<(HostId, Queued)> {
         self.outside.ends.dropped.pop()
     }
 

@@ -1,0 +1,37 @@
+//! Counts of queue pairs: their losses, and the actions of their congestion control.
+
+use std::ops::AddAssign;
+
+/// Counts of all queue pairs, summed over their requesters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueuePairCounts {
+    /// Queue pairs.
+    pub queue_pairs: u64,
+    /// Queue pairs that ended with an error, because their retransmissions were not acknowledged.
+    pub retries_exhausted: u64,
+    /// Negative acknowledgements that requesters received.
+    pub naks: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Retransmitted packets.
+    pub retransmits: u64,
+    /// Congestion notification packets that requesters received.
+    pub cnps: u64,
+    /// Reductions of rates or windows.
+    pub cuts: u64,
+    /// Increases of rates or windows.
+    pub increases: u64,
+}
+
+impl AddAssign for QueuePairCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.queue_pairs += other.queue_pairs;
+        self.retries_exhausted += other.retries_exhausted;
+        self.naks += other.naks;
+        self.timeouts += other.timeouts;
+        self.retransmits += other.retransmits;
+        self.cnps += other.cnps;
+        self.cuts += other.cuts;
+        self.increases += other.increases;
+    }
+}

@@ -1,0 +1,165 @@
+//! `[roce]`: checks the settings of queue pairs and converts them to a configuration.
+
+use std::sync::Arc;
+
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_rdma as rdma;
+
+use crate::check::Checker;
+use crate::quantity::{Automatic, Size};
+use crate::resolved::Resolved;
+use crate::roce_congestion;
+use crate::spec::{self, Answers, Roce, RoceRecovery, Transport, Workload};
+
+/// Queue pairs instead of TCP connections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueuePairs {
+    /// Configuration of a queue pair.
+    pub config: Arc<rdma::Config>,
+    /// Class of service of acknowledgements; `None` if an acknowledgement has the class of the data that it acknowledges.
+    pub ack_class: Option<u8>,
+    /// Class of service of congestion notification packets; `None` if they have the class of the data.
+    pub cnp_class: Option<u8>,
+    /// Bytes that every packet has in addition to its data and to extended headers: framing, and the headers IP, UDP, BTH and ICRC.
+    pub header_bytes: Bytes,
+}
+
+/// Smallest and largest path MTU of InfiniBand.
+const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
+/// Largest value of `ibv_qp_attr.retry_cnt`.
+const MOST_RETRIES: u32 = 7;
+
+/// Returns `roce` with the path MTU and the preset of its congestion control filled in. `mtu` is the smallest MTU of the hosts, and
+/// `line_rate` the rate of their links.
+pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes, line_rate: Rate) -> Roce {
+    let room = mtu.saturating_sub(rdma::HEADERS + rdma::RETH);
+    let fitting = (8..=12).map(|power| Bytes(1 << power)).filter(|&size| size <= room).max();
+    let size = fitting.unwrap_or(MTUS.0);
+    let mtu = match roce.mtu {
+        Automatic::Is(size) => size,
+        Automatic::Auto => Size(size),
+    };
+    let congestion = roce_congestion::spelled_out(&roce.congestion, line_rate);
+    Roce { mtu: Automatic::Is(mtu), congestion, ..roce.clone() }
+}
+
+/// Checks the settings of queue pairs. Returns the queue pairs of the workloads with `transport = "roce"`; `None` if there are none, or if
+/// their settings are invalid. Problems are recorded in `checker`.
+pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Option<QueuePairs> {
+    check_workloads(spec, checker);
+    let roce = spec.roce.as_ref();
+    if !spec.sends_on_queue_pairs() {
+        checker.require(roce.is_none(), "roce", || {
+            "must be left out, or a workload must have transport = \"roce\"".to_owned()
+        });
+        return None;
+    }
+    let roce = roce.expect("filled in for workloads with queue pairs");
+    let before = checker.problems.len();
+    check(spec, roce, checker);
+    let framing = spec.topology.common().framing;
+    let config = convert(roce);
+    let telemetry = if config.congestion.uses_telemetry() { rdma::INT } else { Bytes(0) };
+    (checker.problems.len() == before).then(|| QueuePairs {
+        ack_class: roce.ack_class,
+        cnp_class: roce.cnp.class,
+        header_bytes: rdma::HEADERS + telemetry + framing,
+        config: Arc::new(config),
+    })
+}
+
+/// Rejects workloads with queue pairs that also have settings of TCP.
+fn check_workloads(spec: &Resolved, checker: &mut Checker<'_>) {
+    for (index, workload) in spec.workload.iter().enumerate() {
+        if workload.transport() == Transport::Roce {
+            checker.require(workload.tcp().is_none(), &format!("workload[{index}].tcp"), || {
+                "must be left out, because transport = \"roce\" has the settings of [roce]".to_owned()
+            });
+            let shares =
+                matches!(workload, Workload::PartitionAggregate(w) if w.answers == Answers::SameConnection);
+            checker.require(!shares, &format!("workload[{index}].answers"), || {
+                "must be \"own-connection\", because a queue pair carries the messages of one host only"
+                    .to_owned()
+            });
+        }
+    }
+}
+
+fn check(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
+    let mtu = path_mtu(roce);
+    let room = smallest_mtu(spec).saturating_sub(rdma::HEADERS + rdma::RETH);
+    checker.require(MTUS.0 <= mtu && mtu <= MTUS.1, "roce.mtu", || {
+        format!("must be from {} to {}, got {mtu}", MTUS.0, MTUS.1)
+    });
+    checker.require(mtu <= room, "roce.mtu", || {
+        format!(
+            "must leave room for {} of headers in the smallest MTU of the hosts, {}: at most {room}, got {mtu}",
+            rdma::HEADERS + rdma::RETH,
+            smallest_mtu(spec)
+        )
+    });
+    checker.require(roce.ack_every > 0, "roce.ack_every", || "must be at least 1, got 0".to_owned());
+    checker.require(roce.timeout.0 > Duration::ZERO, "roce.timeout", || {
+        format!("must be above 0s, got {}", roce.timeout)
+    });
+    checker.require(roce.retry_count <= MOST_RETRIES, "roce.retry_count", || {
+        format!("must be at most {MOST_RETRIES}, got {}", roce.retry_count)
+    });
+    if let RoceRecovery::Irn(irn) = &roce.recovery {
+        check_irn(irn, checker);
+    }
+    roce_congestion::check(&roce.congestion, roce.cnp.interval.0, checker);
+    let notifies = roce_congestion::convert(&roce.congestion).uses_cnps();
+    checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
+        "must be left out, because this congestion control uses no congestion notification packets".to_owned()
+    });
+}
+
+fn check_irn(irn: &spec::Irn, checker: &mut Checker<'_>) {
+    checker.require(irn.window > 0, "roce.recovery.window", || "must be at least 1, got 0".to_owned());
+    checker.require(irn.low_timeout.0 > Duration::ZERO, "roce.recovery.low_timeout", || {
+        format!("must be above 0s, got {}", irn.low_timeout)
+    });
+    checker.require(irn.low_timeout <= irn.high_timeout, "roce.recovery.high_timeout", || {
+        format!("must be at least low_timeout = {}, got {}", irn.low_timeout, irn.high_timeout)
+    });
+}
+
+/// Returns the smallest MTU of the hosts.
+pub(crate) fn smallest_mtu(spec: &spec::Spec) -> Bytes {
+    let own = spec.host.group.iter().filter_map(|group| Some(group.mtu?.0));
+    own.fold(spec.topology.common().mtu, Bytes::min)
+}
+
+fn path_mtu(roce: &Roce) -> Bytes {
+    match roce.mtu {
+        Automatic::Is(mtu) => mtu.0,
+        Automatic::Auto => unreachable!("filled in before the checks"),
+    }
+}
+
+fn convert(roce: &Roce) -> rdma::Config {
+    let congestion = roce_congestion::convert(&roce.congestion);
+    rdma::Config {
+        mtu: path_mtu(roce),
+        recovery: match &roce.recovery {
+            RoceRecovery::GoBackN(_) => rdma::Recovery::GoBackN,
+            RoceRecovery::SelectiveRepeat(_) => rdma::Recovery::SelectiveRepeat,
+            RoceRecovery::Irn(irn) => rdma::Recovery::Irn(rdma::Irn {
+                window: irn.window,
+                low_timeout: irn.low_timeout.0,
+                high_timeout: irn.high_timeout.0,
+                few: irn.few,
+            }),
+        },
+        ack_every: roce.ack_every,
+        timeout: roce.timeout.0,
+        retry_count: Some(roce.retry_count),
+        notification: rdma::Notification {
+            interval: congestion.uses_cnps().then_some(roce.cnp.interval.0),
+            latency: roce.cnp.latency.0,
+            out_of_order: roce.cnp.out_of_order,
+        },
+        congestion,
+    }
+}

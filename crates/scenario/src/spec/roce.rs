@@ -1,0 +1,173 @@
+//! `[roce]`: queue pairs of RoCEv2.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shallows_core::Duration;
+
+use super::roce_congestion::{NoControl, RoceCongestion};
+use crate::quantity::{Automatic, Size, Time};
+use crate::tagged::tagged;
+
+/// Transport of a workload's flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Transport {
+    /// TCP, with the settings of `[tcp]`.
+    #[default]
+    Tcp,
+    /// RDMA over converged Ethernet, version 2 (RoCEv2), with the settings of `[roce]`. Each flow is an RDMA WRITE on a queue pair.
+    Roce,
+}
+
+/// RoCEv2: queue pairs of the workloads with `transport = "roce"`. Every connection is a reliable connection (RC), and every flow is one
+/// RDMA WRITE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Roce {
+    /// Data of a full packet (path MTU), 256 B to 4096 B. InfiniBand allows only powers of two. Default `"auto"`: the largest power of two
+    /// that fits the MTU of all hosts.
+    #[serde(default)]
+    pub(crate) mtu: Automatic<Size>,
+    /// Loss recovery. Default `"go-back-n"`.
+    #[serde(default = "go_back_n")]
+    pub(crate) recovery: RoceRecovery,
+    /// Number of packets after which an acknowledgement is requested. Default 1.
+    #[serde(default = "one")]
+    pub(crate) ack_every: u32,
+    /// Retransmission timeout. InfiniBand allows only 4.096 µs times a power of two. Default: the largest such time below 100 ms, 67.1 ms
+    /// (`ibv_qp_attr.timeout` 14). IRN has timeouts of its own.
+    #[serde(default = "timeout")]
+    pub(crate) timeout: Time,
+    /// Number of consecutive timeouts without progress, from 0 to 7, after which a queue pair ends with an error. Default 7
+    /// (`ibv_qp_attr.retry_cnt`).
+    #[serde(default = "seven")]
+    pub(crate) retry_count: u32,
+    /// Class of service (DSCP) of acknowledgements and negative acknowledgements. Default: the class of the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ack_class: Option<u8>,
+    /// Congestion notification packets (CNPs). Only with a congestion control that uses them.
+    #[serde(default)]
+    pub(crate) cnp: Cnp,
+    /// Congestion control. Default `"none"`: queue pairs send at line rate.
+    #[serde(default = "none")]
+    pub(crate) congestion: RoceCongestion,
+}
+
+/// Congestion notification packets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cnp {
+    /// Shortest time between two CNPs of a queue pair. Default `"50us"` (DCQCN, SIGCOMM '15).
+    #[serde(default = "interval")]
+    pub(crate) interval: Time,
+    /// Time from the arrival of a marked packet to the CNP. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) latency: Time,
+    /// Whether a packet that arrives out of order also causes a CNP. Default false.
+    #[serde(default)]
+    pub(crate) out_of_order: bool,
+    /// Class of service (DSCP) of CNPs. Default: the class of the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) class: Option<u8>,
+}
+
+impl Default for Cnp {
+    fn default() -> Self {
+        Self { interval: interval(), latency: no_time(), out_of_order: false, class: None }
+    }
+}
+
+tagged! {
+    /// Loss recovery of queue pairs.
+    RoceRecovery, "recovery" {
+        /// Responders drop packets that arrive out of order, and requesters send everything again from the missing packet.
+        "go-back-n" => GoBackN(GoBackN),
+        /// Responders keep packets that arrive out of order, and requesters retransmit only missing packets.
+        "selective-repeat" => SelectiveRepeat(SelectiveRepeat),
+        /// IRN (SIGCOMM '18): selective repeat with a fixed window and two timeouts, for networks without lossless classes.
+        "irn" => Irn(Irn),
+    }
+}
+
+/// Retransmission of all packets from the first missing one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GoBackN {}
+
+/// Retransmission of missing packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SelectiveRepeat {}
+
+/// IRN's window and timeouts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Irn {
+    /// Limit of the packets in flight (BDP-FC): the bandwidth-delay product of the longest path.
+    pub(crate) window: u32,
+    /// Timeout if at most `few` packets are in flight. Default `"100us"`.
+    #[serde(default = "low")]
+    pub(crate) low_timeout: Time,
+    /// Timeout if more than `few` packets are in flight. Default `"320us"`.
+    #[serde(default = "high")]
+    pub(crate) high_timeout: Time,
+    /// Largest number of packets in flight for `low_timeout`. Default 3.
+    #[serde(default = "three")]
+    pub(crate) few: u32,
+}
+
+impl Default for Roce {
+    fn default() -> Self {
+        Self {
+            mtu: Automatic::Auto,
+            recovery: go_back_n(),
+            ack_every: one(),
+            timeout: timeout(),
+            retry_count: seven(),
+            ack_class: None,
+            cnp: Cnp::default(),
+            congestion: none(),
+        }
+    }
+}
+
+fn go_back_n() -> RoceRecovery {
+    RoceRecovery::GoBackN(GoBackN {})
+}
+
+fn none() -> RoceCongestion {
+    RoceCongestion::None(NoControl {})
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn three() -> u32 {
+    3
+}
+
+fn seven() -> u32 {
+    7
+}
+
+/// 4.096 µs · 2¹⁴ (InfiniBand specification, C9-139).
+fn timeout() -> Time {
+    Time(Duration::from_nanos(4_096 << 14))
+}
+
+fn interval() -> Time {
+    Time(Duration::from_micros(50))
+}
+
+fn low() -> Time {
+    Time(Duration::from_micros(100))
+}
+
+fn high() -> Time {
+    Time(Duration::from_micros(320))
+}
+
+fn no_time() -> Time {
+    Time(Duration::ZERO)
+}

@@ -1,0 +1,244 @@
+//! Queue pairs at their hosts: the NIC sends their packets in turns, and processes data and replies when they arrive. The host's processor
+//! takes no part, so neither interrupts nor segmentation offload affect them.
+
+use shallows_core::packet::{Ecn, Header, PacketKind};
+use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
+use shallows_core::{Address, Bytes, Instant};
+use shallows_rdma::{AETH, CNP_PAYLOAD, Responder};
+
+use crate::hosts::connection::Place;
+use crate::hosts::endpoint::Sink;
+use crate::hosts::host::Found;
+use crate::hosts::names::{FlowNumber, Name};
+use crate::hosts::packet::{FlowFraming, Framing, Hops, PacketRef, RdmaPacket, ReplyPacket};
+use crate::hosts::receiving::end_of_forgotten;
+use crate::hosts::sending::{Hearing, hear};
+use crate::hosts::timer::arm;
+use crate::hosts::transports::Transport;
+use crate::hosts::{Driver, Hosts, Timer};
+
+impl Hosts {
+    /// Sends the packets that a queue pair may send now, and schedules its timer. At most one packet of a queue pair waits in the NIC's
+    /// queue. A NIC therefore serves its queue pairs in turns.
+    #[inline(never)]
+    pub(super) fn pump_queue_pair(&mut self, place: Place, driver: &mut impl Driver) {
+        while self.sender(place).account.queued == Bytes(0) {
+            let Some((header, packet)) = self.poll_queue_pair(place, driver.now()) else { break };
+            driver.tally().data_sent += 1;
+            let packet = if self.told(place) {
+                driver.packets().insert_told_data(packet)
+            } else {
+                driver.packets().insert_rdma_data(packet)
+            };
+            self.send(header, packet, driver);
+        }
+        let (side, _) = self.sender_mut(place);
+        let deadline = side.endpoint.deadline();
+        let (deadline, traced) = (arm(deadline, &mut side.timer_at), side.traced);
+        if let Some(deadline) = deadline {
+            driver.timer_at(deadline, Timer::Sender(place));
+        }
+        if traced {
+            self.tell_change(place, driver);
+        }
+    }
+
+    /// Returns whether switches add telemetry to the packets of a queue pair.
+    fn told(&mut self, place: Place) -> bool {
+        let (_, transport) = self.sender_mut(place);
+        transport.queue_pairs.as_ref().is_some_and(|config| config.congestion.uses_telemetry())
+    }
+
+    /// Returns the packet that a queue pair sends now, if any.
+    fn poll_queue_pair(&mut self, place: Place, now: Instant) -> Option<(Header, RdmaPacket)> {
+        let (side, transport) = self.sender_mut(place);
+        let data = side.endpoint.requester().poll_transmit(now)?;
+        let name = Name { slot: place.slot, generation: side.generation };
+        let framing = match side.flow {
+            Some(flow) => Framing::Flow(FlowFraming {
+                flow: FlowNumber::new(flow),
+                timeouts: side.endpoint.repairs().timeouts - side.before.0,
+                start: side.flow_start,
+                started: side.started,
+            }),
+            None => Framing::BeforeFlows { workload: side.workload_of_pool },
+        };
+        let packet = RdmaPacket { data, framing, name };
+        let size = transport.header_bytes + packet.len();
+        side.account.queued += Bytes(size.into());
+        Some((side.address.forward(size, Ecn::Ect, PacketKind::Datagram), packet))
+    }
+
+    /// Processes a packet of a queue pair at the NIC of its destination.
+    #[inline(never)]
+    pub(super) fn receive_of_queue_pair(
+        &mut self,
+        header: Header,
+        packet: PacketRef,
+        driver: &mut impl Driver,
+    ) {
+        if driver.packets().rdma_data(packet).is_some() {
+            let (packet, hops) = driver.packets().remove_rdma_data(packet);
+            self.receive_rdma_data(&header, &packet, hops, driver);
+        } else {
+            let (packet, hops) = driver.packets().remove_rdma_reply(packet);
+            self.receive_rdma_reply(&header, &packet, &hops, driver);
+        }
+    }
+
+    /// Processes data of a queue pair. `hops` is its telemetry, if switches add any.
+    fn receive_rdma_data(
+        &mut self,
+        header: &Header,
+        packet: &RdmaPacket,
+        hops: Option<Hops>,
+        driver: &mut impl Driver,
+    ) {
+        let now = driver.now();
+        let slot = match self.host(header.destination).find(header, packet.name) {
+            Found::Slot(slot) => slot,
+            Found::Stale => {
+                driver.tally().packets_stale += 1;
+                return;
+            }
+            Found::Nothing => match self.admit_queue_pair(header, packet) {
+                Some(slot) => slot,
+                None => return self.acknowledge_forgotten(header, packet, driver),
+            },
+        };
+        let place = Place { host: header.destination, slot };
+        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        let side = &mut host.receivers[slot as usize];
+        side.listen(&packet.framing, &self.flows);
+        side.address.class = header.class();
+        side.gap.end(now);
+        let Sink::QueuePair(responder) = &mut side.receiver else {
+            unreachable!("packets of queue pairs reach queue pairs")
+        };
+        let config = self.transports.at(side.transport).queue_pairs.as_ref().expect("of a queue pair");
+        let replies = responder.on_data(config, now, &packet.data, header.ecn() == Ecn::Ce);
+        let received = responder.received();
+        let complete = side.flow.filter(|_| received >= side.flow_end);
+        if let Some(flow) = complete {
+            side.complete(flow, &mut self.flows, now);
+            self.flow_received(place, flow, driver);
+        }
+        for reply in replies.into_iter().flatten() {
+            self.send_rdma_reply(place, reply, hops, driver);
+        }
+        self.rest_receiver(place, driver);
+    }
+
+    /// Creates the responder of a new queue pair; returns its slot. Returns `None` if the queue pair is closed.
+    fn admit_queue_pair(&mut self, header: &Header, packet: &RdmaPacket) -> Option<u32> {
+        if end_of_forgotten(&packet.framing, &self.flows).is_some() {
+            return None;
+        }
+        let workload = packet.framing.workload(&self.flows);
+        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        Some(host.admit(self.transports.at(transport), transport, header, packet.name))
+    }
+
+    /// Acknowledges data of a queue pair whose responder was removed after all data had arrived.
+    fn acknowledge_forgotten(&mut self, header: &Header, packet: &RdmaPacket, driver: &mut impl Driver) {
+        let Some(end) = end_of_forgotten(&packet.framing, &self.flows) else { return };
+        let workload = packet.framing.workload(&self.flows);
+        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        let transport = self.transports.at(transport);
+        let config = transport.queue_pairs.as_ref().expect("of a queue pair");
+        // The queue pair carried one message.
+        let mut responder = Responder::resuming(config, end.div_ceil(config.mtu.0), end);
+        let replies = responder.on_data(config, driver.now(), &packet.data, header.ecn() == Ecn::Ce);
+        let address = Address::of_data(header);
+        let replies = replies.map(|reply| Some(reply_packet(address, packet.name, transport, reply?)));
+        for (header, packet) in replies.into_iter().flatten() {
+            self.put(header, packet, None, driver);
+        }
+    }
+
+    fn send_rdma_reply(
+        &mut self,
+        place: Place,
+        reply: RdmaReply,
+        hops: Option<Hops>,
+        driver: &mut impl Driver,
+    ) {
+        let (side, transport) = self.receiver_mut(place);
+        let (header, packet) = reply_packet(side.address, side.name, transport, reply);
+        self.put(header, packet, hops, driver);
+    }
+
+    fn put(&mut self, header: Header, packet: ReplyPacket, hops: Option<Hops>, driver: &mut impl Driver) {
+        let packet = match hops {
+            Some(hops) if packet.reply.kind != RdmaReplyKind::Cnp => {
+                driver.packets().insert_told_reply(packet, hops)
+            }
+            _ => driver.packets().insert_rdma_reply(packet),
+        };
+        self.send(header, packet, driver);
+    }
+
+    fn receive_rdma_reply(
+        &mut self,
+        header: &Header,
+        packet: &ReplyPacket,
+        hops: &Hops,
+        driver: &mut impl Driver,
+    ) {
+        let now = driver.now();
+        let place = Place { host: header.destination, slot: packet.name.slot };
+        let (side, _) = self.sender_mut(place);
+        let hearing = if side.generation == packet.name.generation {
+            let requester = side.endpoint.requester();
+            let before = requester.acked();
+            requester.on_reply(now, &packet.reply, hops.entries());
+            let acked = requester.acked();
+            hear(side, before, acked, now)
+        } else {
+            Hearing::Stale
+        };
+        match hearing {
+            Hearing::Open => self.pump_queue_pair(place, driver),
+            other => self.heed(place, other, driver),
+        }
+    }
+
+    /// Handles the timer of a responder.
+    pub(super) fn on_responder_timer(&mut self, place: Place, driver: &mut impl Driver) {
+        if let Some(reply) = self.overdue_reply(place, driver.now()) {
+            self.send_rdma_reply(place, reply, None, driver);
+        }
+    }
+
+    /// Returns the reply that a responder sends when its timer expires.
+    fn overdue_reply(&mut self, place: Place, now: Instant) -> Option<RdmaReply> {
+        let (side, transport) = self.receiver_mut(place);
+        if side.timer_at != now {
+            return None; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        let Sink::QueuePair(responder) = &mut side.receiver else { return None };
+        let config = transport.queue_pairs.as_ref().expect("of a queue pair");
+        let is_due = responder.deadline().is_some_and(|deadline| deadline <= now);
+        if is_due { responder.on_timer(config, now) } else { None }
+    }
+}
+
+/// Returns the header and the body of a reply.
+fn reply_packet(
+    address: Address,
+    name: Name,
+    transport: &Transport,
+    reply: RdmaReply,
+) -> (Header, ReplyPacket) {
+    let (extended, class) = match reply.kind {
+        RdmaReplyKind::Cnp => (CNP_PAYLOAD, transport.cnp_class),
+        _ => (AETH, transport.ack_class),
+    };
+    let size = transport.header_bytes + extended.0 as u16;
+    // Replies are ECN-capable, because switches drop packets that they cannot mark.
+    let header = address.backward(size, Ecn::Ect).with_kind(PacketKind::Datagram);
+    let header = header.with_class(class.unwrap_or(address.class));
+    (header, ReplyPacket { reply, name })
+}

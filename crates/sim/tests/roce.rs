@@ -1,0 +1,161 @@
+//! Queue pairs of RoCEv2 in a simulated network.
+
+use shallows_core::{Bytes, Duration};
+use shallows_sim::Report;
+
+use crate::common::{parse, run};
+use crate::lossless::on_any_number_of_threads;
+
+/// Two hosts at a switch. A packet has 1,000 bytes of data and 1,044 + 38 on the wire, the first of a message 1,098.
+const PAIR: &str = r#"
+    host.jitter = "off"
+
+    [topology]
+    kind = "star"
+    hosts = 2
+    rate = "100Gbps"
+    link_delay = "1us"
+    framing = "38B"
+
+    [switch]
+    buffer = { kind = "static-partition", per_port = "1MB" }
+
+    [roce]
+    mtu = "1000B"
+
+    [[workload]]
+    kind = "incast"
+    transport = "roce"
+    senders = 0
+    receivers = 1
+    size = "10KB"
+"#;
+
+fn completion_times(report: &Report) -> Vec<Option<Duration>> {
+    report.flows().map(|flow| flow.completion_time).collect()
+}
+
+#[test]
+fn a_message_takes_the_time_of_its_packets_on_both_links() {
+    let report = run(PAIR, &[]);
+    // At 100 Gb/s, 1,098 bytes take 87.84 ns and 1,082 bytes 86.56 ns. The first packet crosses both links, and the other nine follow it on
+    // the second link without a gap.
+    let expected = Duration::from_nanos(2_000) + Duration(2 * 87_840 + 9 * 86_560);
+    assert_eq!(completion_times(&report), [Some(expected)]);
+    let ideal = report.summary()["slowdown"]["all"]["max"].as_f64().unwrap();
+    assert!((ideal - 1.0).abs() < 1e-9, "{ideal}");
+}
+
+#[test]
+fn the_acknowledgement_completes_a_flow_at_its_sender() {
+    let report = run(PAIR, &[("measure.fct", "sender")]);
+    // The acknowledgement has 44 + 4 + 38 bytes, 6.88 ns on each of two links.
+    let expected = Duration::from_nanos(4_000) + Duration(2 * 87_840 + 9 * 86_560 + 2 * 6_880);
+    assert_eq!(completion_times(&report), [Some(expected)]);
+}
+
+/// Eight hosts behind one switch send to a host behind another one, in a lossless class.
+const INCAST: &str = r#"
+    [topology]
+    kind = "dumbbell"
+    left = 8
+    right = 2
+    rate = "100Gbps"
+    bottleneck_rate = "100Gbps"
+    link_delay = "1us"
+    framing = "38B"
+
+    [host]
+    nic = { limit = "1MB" }
+
+    [switch]
+    buffer = { kind = "dynamic-threshold", alpha = 1.0, pool = "4MB" }
+    lossless = { classes = [0], alpha = 0.125 }
+    markers = [{ kind = "red", kmin = "40KB", kmax = "160KB", pmax = 0.2 }]
+
+    [roce]
+    mtu = "1000B"
+
+    [[workload]]
+    kind = "incast"
+    transport = "roce"
+    senders = "0..8"
+    receivers = 8
+    size = "1MB"
+"#;
+
+fn counts(report: &Report, name: &str) -> u64 {
+    report.summary()["queue_pairs"][name].as_u64().expect("a count")
+}
+
+#[test]
+fn results_are_the_same_on_any_number_of_threads() {
+    for congestion in ["none", "dcqcn", "dcqcn-connectx"] {
+        let experiment = parse(INCAST, &[("roce.congestion", congestion)]);
+        on_any_number_of_threads(&experiment, |report| {
+            (completion_times(report), report.summary()["queue_pairs"].clone(), report.pauses().to_vec())
+        });
+    }
+}
+
+#[test]
+fn queue_pairs_without_congestion_control_share_a_lossless_link_without_loss() {
+    let report = run(INCAST, &[("roce.congestion", "none")]);
+    let summary = report.summary();
+    assert_eq!(summary["packets"]["dropped"], 0);
+    assert_eq!((counts(&report, "queue_pairs"), counts(&report, "naks")), (8, 0));
+    // 8 MB in 8,000 packets of 1,082 bytes at 100 Gb/s: 692.5 µs; round trips and first packets add less than 2 %.
+    let last = completion_times(&report).into_iter().flatten().max().unwrap();
+    assert!((692.0..706.0).contains(&last.as_micros_f64()), "{last}");
+    // The NIC serves flows alike: all end within the last tenth.
+    let first = completion_times(&report).into_iter().flatten().min().unwrap();
+    assert!(first.as_micros_f64() > 0.9 * last.as_micros_f64(), "{first}");
+}
+
+#[test]
+fn dcqcn_reduces_rates_and_pauses() {
+    let pauses = |report: &Report| report.pauses().iter().map(|row| row.sent).sum::<u64>();
+    let without = run(INCAST, &[("roce.congestion", "none")]);
+    let with = run(INCAST, &[("roce.congestion", "dcqcn")]);
+    assert!(counts(&with, "cnps") > 0 && counts(&with, "cuts") == counts(&with, "cnps"));
+    assert!(pauses(&with) < pauses(&without), "{} {}", pauses(&with), pauses(&without));
+}
+
+#[test]
+fn losses_of_a_lossy_class_are_repaired() {
+    let sets = [
+        ("switch.lossless.classes", "[1]"),
+        ("switch.buffer.pool", "2MB"),
+        ("switch.buffer.alpha", "0.125"),
+        ("switch.markers", "[]"),
+        ("roce.timeout", "1ms"),
+    ];
+    for recovery in ["go-back-n", "selective-repeat", "{ kind = \"irn\", window = 50 }"] {
+        let mut sets = sets.to_vec();
+        sets.push(("roce.recovery", recovery));
+        let report = run(INCAST, &sets);
+        assert!(report.summary()["packets"]["dropped_data"].as_u64().unwrap() > 0, "{recovery}");
+        assert!(counts(&report, "retransmits") > 0, "{recovery}");
+        assert!(completion_times(&report).iter().all(Option::is_some), "{recovery}");
+        assert!(report.flows().all(|flow| flow.delivered == Bytes(1_000_000)), "{recovery}");
+    }
+}
+
+#[test]
+fn a_nic_serves_its_queue_pairs_in_turns() {
+    // Two messages of the same host, 1 MB and 100 KB: while both are active, each gets half of the link.
+    let text = PAIR.replace("hosts = 2", "hosts = 3");
+    let second = r#"
+    [[workload]]
+    kind = "incast"
+    transport = "roce"
+    senders = 0
+    receivers = 2
+    size = "100KB"
+    "#;
+    let report = run(&(text + second), &[("workload.0.size", "1MB")]);
+    let short = report.flows().find(|flow| flow.size == Some(Bytes(100_000))).unwrap();
+    // 100 packets of 1,082 bytes at 50 Gb/s: 17.3 µs, and 2.1 µs for the path.
+    let time = short.completion_time.unwrap().as_micros_f64();
+    assert!((19.0..19.8).contains(&time), "{time}");
+}
