@@ -62,7 +62,7 @@ pub struct Requester {
     retries: u32,
     /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
     marked: bool,
-    /// Time of the last call.
+    /// Time of the last post, reply or timer.
     now: Instant,
     ended: Option<Ended>,
     stats: Stats,
@@ -144,7 +144,6 @@ impl Requester {
 
     /// Returns the packet to send now, if data, window and rate allow one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
-        self.now = now;
         let psn = self.sendable()?;
         if now < self.pacer.ready_at() {
             return None;
@@ -153,11 +152,8 @@ impl Requester {
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
-    /// and replies. A packet that may leave at the time of the last call has no deadline, because the driver polls when the NIC is free.
+    /// and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
-        if self.ended.is_some() {
-            return None;
-        }
         let control = if self.is_idle() { None } else { self.congestion.deadline() };
         [self.expiry(), control, self.paced_until()].into_iter().flatten().min()
     }
@@ -165,9 +161,6 @@ impl Requester {
     /// Handles the expiry of a deadline: retransmission timer, timers of the congestion control.
     pub fn on_timer(&mut self, now: Instant) {
         self.now = now;
-        if self.is_idle() {
-            return;
-        }
         self.run_congestion_timers(now);
         if self.expiry().is_some_and(|at| at <= now) {
             self.on_timeout(now);
@@ -247,7 +240,7 @@ impl Requester {
     /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so that a second one
     /// is a duplicate from the network.
     fn on_nak(&mut self, now: Instant, psn: u64) {
-        if psn < self.fresh_nak || psn != self.una || psn >= self.next {
+        if psn < self.fresh_nak || psn != self.una {
             return;
         }
         self.fresh_nak = psn + 1;

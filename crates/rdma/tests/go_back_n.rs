@@ -40,6 +40,7 @@ fn a_second_loss_has_a_nak_of_its_own() {
     pair.run();
     assert_eq!(pair.order(), [0, 1, 2, 3, 1, 2, 3, 2, 3]);
     assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 2), (Nak, 2), (Ack, 3), (Ack, 4)]);
+    assert_eq!(pair.requester.stats().timeouts, 0);
 }
 
 #[test]
@@ -139,6 +140,47 @@ fn copies_of_replies_cause_no_retransmission() {
     pair.run();
     assert_eq!(pair.order(), [0, 1, 2, 3, 1, 2, 3]);
     assert_eq!(pair.requester.stats(), Stats { timeouts: 0, retransmits: 3, naks: 2 });
+}
+
+#[test]
+fn a_late_nak_causes_no_retransmission() {
+    let mut pair = Pair::new(config(Recovery::GoBackN), |sent| match sent {
+        Sent::Data { psn, before } => lost((psn, before) == (1, 0)),
+        Sent::Reply(Nak, _) => Fate { extra: Duration::from_micros(100), ..Fate::default() },
+        Sent::Reply(..) => Fate::default(),
+    });
+    pair.post(ns(0), 3_000);
+    // The timer expires at 60,000 ns, and packets 1 and 2 leave again. The NAK arrives at 112,216 ns, when packets 3 and 4 have left.
+    pair.post(ns(110_000), 2_000);
+    pair.run();
+    assert_eq!(pair.order(), [0, 1, 2, 1, 2, 3, 4]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 2, naks: 1 });
+}
+
+#[test]
+fn acknowledged_messages_occupy_no_memory() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[]);
+    for _ in 0..3 {
+        pair.post(pair.now, 1_500);
+    }
+    let messages = |pair: &Pair<'_>| format!("{:?}", pair.requester).matches("Message {").count();
+    pair.run_until(ns(14_000));
+    // Packets leave at 0, 1,116, 1,716, 2,832 and 3,432 ns, and later. The acknowledgements of 0 to 3 have arrived after 10 µs each.
+    assert_eq!(messages(&pair), 1);
+    pair.run();
+    assert_eq!(messages(&pair), 0);
+}
+
+#[test]
+fn a_retransmission_that_may_leave_at_once_has_no_deadline() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[0]);
+    pair.post(ns(0), 3_000);
+    pair.run_until(ns(9_000));
+    // The rate has allowed a packet since 3,316 ns.
+    let reply = RdmaReply { kind: Nak, psn: 0, ..RdmaReply::default() };
+    pair.requester.on_reply(ns(9_000), &reply);
+    assert_eq!(pair.requester.deadline(), None);
+    assert_eq!(pair.requester.poll_transmit(ns(9_000)).map(|data| data.psn), Some(0));
 }
 
 #[test]

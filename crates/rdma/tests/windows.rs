@@ -2,11 +2,11 @@
 
 use shallows_core::rdma::RdmaReply;
 use shallows_core::rdma::RdmaReplyKind::{Ack, SelectiveNack};
-use shallows_core::{Duration, Rate};
-use shallows_rdma::congestion::{self, Window, dcqcn, dctcp};
+use shallows_core::{Bytes, Duration, Rate};
+use shallows_rdma::congestion::{self, Window, dcqcn, dctcp, swift};
 use shallows_rdma::{Config, Notification, Recovery, Requester, Stats};
 
-use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, ns};
+use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, irn, ns};
 
 /// Returns DCTCP with this window, which halves the rate at the first mark.
 fn dctcp(window: Window) -> congestion::Config {
@@ -104,6 +104,38 @@ fn timers_of_an_idle_queue_pair_wait_for_the_next_message() {
 }
 
 #[test]
+fn each_recovery_reports_one_loss_to_the_control() {
+    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat, irn(100)] {
+        // Packets 10 and 60 are lost, and many packets follow each of them. The last packet is lost, which costs a timeout. Round trips of 10 µs
+        // are below Swift's target, so that it has no other reason to reduce its window.
+        let congestion = congestion::Config::Swift(swift::Config::htsim(Bytes(1_000)));
+        let mut pair = Pair::losing(Config { congestion, ..config(recovery) }, &[10, 60, 99]);
+        pair.post(ns(0), 100_000);
+        pair.run();
+        assert_eq!(pair.requester.stats().timeouts, 1);
+        assert_eq!(pair.requester.digest().cuts, 3, "{recovery:?}");
+    }
+}
+
+#[test]
+fn nacks_that_report_no_gap_are_ignored() {
+    let congestion = congestion::Config::Swift(swift::Config::htsim(Bytes(1_000)));
+    let config = Config { congestion, ..config(Recovery::SelectiveRepeat) };
+    let mut requester = Requester::new(config.into(), RATE, OVERHEAD);
+    requester.post(ns(0), 4_000);
+    for at in [0, 2_000] {
+        assert!(requester.poll_transmit(ns(at)).is_some());
+    }
+    // Packet 0 cannot be both missing and received, and packet 2 was not sent.
+    for arrived in [0, 2] {
+        let reply = RdmaReply { kind: SelectiveNack { arrived }, ..RdmaReply::default() };
+        requester.on_reply(ns(4_000), &reply);
+    }
+    assert_eq!(requester.digest().cuts, 0);
+    assert_eq!(requester.poll_transmit(ns(4_000)).map(|data| data.psn), Some(2));
+}
+
+#[test]
 fn marks_in_replies_without_progress_reach_the_control() {
     let config = Config { congestion: dctcp(Window::None), ..config(Recovery::SelectiveRepeat) };
     let mut requester = Requester::new(config.into(), RATE, OVERHEAD);
@@ -119,6 +151,34 @@ fn marks_in_replies_without_progress_reach_the_control() {
     // The mark was reported once. A new round-trip time has begun, in which a mark would cut the rate again.
     requester.on_reply(ns(12_000), &reply(Ack, 3, false), &[]);
     assert_eq!(requester.digest().cuts, 1);
+}
+
+#[test]
+fn the_control_receives_the_number_of_acknowledged_bytes() {
+    let config = Config { ack_every: 16, congestion: dctcp(Window::None), ..config(Recovery::GoBackN) };
+    let mut requester = Requester::new(config.into(), RATE, OVERHEAD);
+    requester.post(ns(0), 20_000);
+    let send = |requester: &mut Requester, psns: std::ops::Range<u64>| {
+        for psn in psns {
+            assert_eq!(requester.poll_transmit(ns(psn * 10_000)).map(|data| data.psn), Some(psn));
+        }
+    };
+    let acknowledge = |requester: &mut Requester, psn: u64, marked| {
+        let reply = RdmaReply { kind: Ack, psn, received: psn * 1_000, echo: ns(0), marked };
+        requester.on_reply(ns(90_000), &reply);
+    };
+    send(&mut requester, 0..4);
+    acknowledge(&mut requester, 1, false);
+    send(&mut requester, 4..8);
+    // The first round-trip time ends beyond 4,000 bytes. A mark halves the rate, which does not fall again up to 8,000 bytes.
+    acknowledge(&mut requester, 4, true);
+    assert_eq!(requester.pace().rate, Rate::from_gbps(4));
+    acknowledge(&mut requester, 5, false);
+    acknowledge(&mut requester, 8, false);
+    send(&mut requester, 8..9);
+    // In the second round-trip time, 1,000 of the 4,000 bytes above 5,000 are marked: α = 1/4, and the rate falls by 1/8.
+    acknowledge(&mut requester, 9, true);
+    assert_eq!(requester.pace().rate, Rate(3_500_000_000));
 }
 
 #[test]
