@@ -63,6 +63,8 @@ pub struct Notification {
 
 /// Bytes of the headers of every packet: IPv4 (20), UDP (8), BTH (12) and ICRC (4) (InfiniBand, annex A17).
 pub const HEADERS: Bytes = Bytes(44);
+/// Largest number of hops with in-band telemetry (HPCC, SIGCOMM '19, section 4.1).
+pub const MOST_HOPS: usize = 5;
 /// Bytes of in-band telemetry in the packets of HPCC and PowerTCP: 8 for each of five hops, and a path number (SIGCOMM '19, section 4.1).
 pub const INT: Bytes = Bytes(42);
 /// Bytes of the RDMA extended transport header (RETH) of the first packet of an RDMA WRITE.

@@ -91,13 +91,11 @@ struct Side<'a> {
 /// Returns the [`Agreement`] of connections for each ordered pair of host groups, indexed by the sender's group, then the receiver's.
 /// Problems are recorded in `checker`.
 ///
-/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload, and finally with
-/// `queue_pairs`, if some workload uses them.
+/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],
     own: &OwnTcps,
-    queue_pairs: Option<QueuePairs>,
     checker: &mut Checker<'_>,
 ) -> Vec<Agreement> {
     let framing = spec.topology.common().framing;
@@ -145,12 +143,14 @@ pub(crate) fn agreements(
             agreements.extend(found);
         });
     }
-    if queue_pairs.is_some() {
-        let of_tcp = agreements[..sides.len() * sides.len()].to_vec();
-        agreements
-            .extend(of_tcp.into_iter().map(|tcp| Agreement { queue_pairs: queue_pairs.clone(), ..tcp }));
-    }
     agreements
+}
+
+/// Adds the [`Agreement`] of queue pairs for each ordered pair of `groups` host groups.
+pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, queue_pairs: &QueuePairs) {
+    let of_tcp = agreements[..groups * groups].to_vec();
+    agreements
+        .extend(of_tcp.into_iter().map(|tcp| Agreement { queue_pairs: Some(queue_pairs.clone()), ..tcp }));
 }
 
 /// Returns the [`Agreement`] of each ordered pair of `sides`, indexed by sender, then receiver.

@@ -3,6 +3,7 @@
 //! The simulator and the testbed read these types; only [`crate::parse()`] creates them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -146,8 +147,17 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// If times do not ascend, a link does not exist, or a link would get an invalid state.
+    /// If times do not ascend, a link does not exist, a link would get an invalid state, or routes change although packets carry in-band
+    /// telemetry.
     pub fn with_epochs(mut self, epochs: Vec<Epoch>) -> Result<Self, String> {
+        if self.uses_telemetry()
+            && epochs.iter().any(|epoch| !Arc::ptr_eq(&epoch.routing, &self.network.routing))
+        {
+            return Err(
+                "routes must not change with in-band telemetry, whose header has room for few switches"
+                    .to_owned(),
+            );
+        }
         self.setup.network.set_epochs(epochs)?;
         Ok(self)
     }

@@ -35,6 +35,7 @@ mod resolve;
 mod resolved;
 mod roce;
 mod roce_congestion;
+mod roce_presets;
 mod spec;
 mod tagged;
 mod tcp;

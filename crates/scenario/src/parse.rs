@@ -69,8 +69,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     check_measure(&spec.measure, checker);
     let groups = groups::build(&spec, checker);
     let tcp = tcp::check_all(&spec, checker) && groups::check_mtu(&spec, checker);
-    let queue_pairs = roce::build(&spec, checker);
-    let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, queue_pairs, checker));
+    let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
         "must have at least one workload; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \
@@ -80,7 +79,11 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
         format!("must have at most {MAX_WORKLOADS} workloads, got {count}")
     });
     let network = topology::build::build(&spec, spec.seed, checker);
-    let (agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
+    let (mut agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
+    let (spec, roce_note) = roce::in_network(spec, &network);
+    if let Some(queue_pairs) = roce::build(&spec, &network, checker) {
+        agreement::add_queue_pairs(&mut agreements, groups.len(), &queue_pairs);
+    }
     let hosts = HostConfigs { groups, agreements, kinds: own.of_workloads.clone() };
     let seed = spec.seed;
     let traffic = workload::build::build(&spec, &network, &hosts, seed, checker);
@@ -94,6 +97,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     notes.extend(spec.tcp.preset_note.clone());
     notes.extend(groups::preset_notes(&spec.host.group));
     notes.extend(own.preset_notes());
+    notes.extend(roce_note);
     let setup = Setup {
         name: spec.name.clone().unwrap_or_default(),
         seed,

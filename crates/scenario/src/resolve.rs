@@ -40,7 +40,7 @@ pub(crate) fn resolve(
     let is_used = spec.roce.is_some() || resolved.sends_on_queue_pairs();
     let roce = is_used.then(|| {
         let given = spec.roce.clone().unwrap_or_default();
-        roce::spelled_out(&given, roce::smallest_mtu(&resolved), spec.topology.common().rate)
+        roce::spelled_out(&given, roce::smallest_mtu(&resolved))
     });
     Ok(Resolved::new(Spec { roce, ..resolved }))
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use shallows_core::Bytes;
 
 use crate::quantity::Size;
-use crate::spec::{Spec, Workload};
+use crate::spec::{RoceCongestion, Spec, Workload};
 
 /// [`Spec`] in which every default is filled in. Checks read it without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,6 +17,14 @@ impl Resolved {
     /// Wraps a spec in which [`crate::resolve::resolve`] has filled in the defaults.
     pub(crate) fn new(filled_in: Spec) -> Self {
         Self(filled_in)
+    }
+
+    /// Fills in the values of the congestion control of queue pairs, which depend on delays of the network.
+    pub(crate) fn with_congestion(mut self, congestion: RoceCongestion) -> Self {
+        if let Some(roce) = &mut self.0.roce {
+            roce.congestion = congestion;
+        }
+        self
     }
 
     /// Fills in the default payload of datagrams. `payloads` has pairs of a workload's index and its payload. This default is filled in

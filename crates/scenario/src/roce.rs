@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use shallows_core::{Bytes, Duration, Rate};
+use shallows_core::{Bytes, Duration};
 use shallows_rdma as rdma;
 
 use crate::check::Checker;
 use crate::quantity::{Automatic, Size};
 use crate::resolved::Resolved;
 use crate::roce_congestion;
-use crate::spec::{self, Answers, Roce, RoceRecovery, Transport, Workload};
+use crate::roce_presets::{self, Setting};
+use crate::spec::{self, Answers, Roce, RoceCongestion, RoceRecovery, Transport, Workload};
+use crate::topology::Network;
 
 /// Queue pairs instead of TCP connections.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,23 +31,41 @@ const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
 
-/// Returns `roce` with the path MTU and the preset of its congestion control filled in. `mtu` is the smallest MTU of the hosts, and
-/// `line_rate` the rate of their links.
-pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes, line_rate: Rate) -> Roce {
-    let room = mtu.saturating_sub(rdma::HEADERS + rdma::RETH);
+/// Returns `roce` with the path MTU filled in. `mtu` is the smallest MTU of the hosts.
+pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
+    let room = mtu.saturating_sub(headers(&roce.congestion) + rdma::RETH);
     let fitting = (8..=12).map(|power| Bytes(1 << power)).filter(|&size| size <= room).max();
-    let size = fitting.unwrap_or(MTUS.0);
     let mtu = match roce.mtu {
         Automatic::Is(size) => size,
-        Automatic::Auto => Size(size),
+        Automatic::Auto => Size(fitting.unwrap_or(MTUS.0)),
     };
-    let congestion = roce_congestion::spelled_out(&roce.congestion, line_rate);
-    Roce { mtu: Automatic::Is(mtu), congestion, ..roce.clone() }
+    Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
+}
+
+/// Returns `spec` with all values of the congestion control of queue pairs filled in, and a note on these values.
+pub(crate) fn in_network(spec: Resolved, network: &Network) -> (Resolved, Option<String>) {
+    let Some(roce) = &spec.roce else { return (spec, None) };
+    let filled = roce_presets::spelled_out(&roce.congestion, &setting(&spec, roce, network));
+    let note = roce_presets::note(&roce.congestion, &filled);
+    (spec.with_congestion(filled), note)
+}
+
+fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
+    let common = spec.topology.common();
+    let (mtu, every) = (path_mtu(roce), headers(&roce.congestion) + common.framing);
+    let base_rtt = network.base_rtt_with(mtu + every, every + rdma::AETH);
+    Setting { mtu, line_rate: common.rate, base_rtt }
+}
+
+/// Returns the bytes of the headers of every packet, in-band telemetry included.
+fn headers(congestion: &RoceCongestion) -> Bytes {
+    let has_telemetry = matches!(congestion, RoceCongestion::Hpcc(_) | RoceCongestion::PowerTcp(_));
+    rdma::HEADERS + if has_telemetry { rdma::INT } else { Bytes(0) }
 }
 
 /// Checks the settings of queue pairs. Returns the queue pairs of the workloads with `transport = "roce"`; `None` if there are none, or if
 /// their settings are invalid. Problems are recorded in `checker`.
-pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Option<QueuePairs> {
+pub(crate) fn build(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) -> Option<QueuePairs> {
     check_workloads(spec, checker);
     let roce = spec.roce.as_ref();
     if !spec.sends_on_queue_pairs() {
@@ -56,16 +76,36 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Option<QueueP
     }
     let roce = roce.expect("filled in for workloads with queue pairs");
     let before = checker.problems.len();
-    check(spec, roce, checker);
-    let framing = spec.topology.common().framing;
-    let config = convert(roce);
-    let telemetry = if config.congestion.uses_telemetry() { rdma::INT } else { Bytes(0) };
+    let config = convert(roce, &setting(spec, roce, network));
+    check(spec, roce, &config, checker);
+    if config.congestion.uses_telemetry() {
+        check_hops(spec, network, checker);
+    }
     (checker.problems.len() == before).then(|| QueuePairs {
         ack_class: roce.ack_class,
         cnp_class: roce.cnp.class,
-        header_bytes: rdma::HEADERS + telemetry + framing,
+        header_bytes: headers(&roce.congestion) + spec.topology.common().framing,
         config: Arc::new(config),
     })
+}
+
+/// Rejects networks with paths on which in-band telemetry does not fit the header.
+fn check_hops(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
+    let most = network.most_switches();
+    checker.require(most as usize <= rdma::MOST_HOPS, "roce.congestion", || {
+        format!(
+            "must be a congestion control without in-band telemetry, such as \"theta-powertcp\" or \"swift\": telemetry \
+             has room for {} switches, and the longest path has {most}",
+            rdma::MOST_HOPS
+        )
+    });
+    let loops = spec.switch.lossless.as_ref().map_or(0, |lossless| lossless.routing_loops.len());
+    checker.require(loops == 0, "switch.lossless.routing_loops", || {
+        format!(
+            "must be left out, because in-band telemetry of the congestion control has room for {} switches only",
+            rdma::MOST_HOPS
+        )
+    });
 }
 
 /// Rejects workloads with queue pairs that also have settings of TCP.
@@ -85,16 +125,16 @@ fn check_workloads(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
-fn check(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
+fn check(spec: &Resolved, roce: &Roce, config: &rdma::Config, checker: &mut Checker<'_>) {
     let mtu = path_mtu(roce);
-    let room = smallest_mtu(spec).saturating_sub(rdma::HEADERS + rdma::RETH);
+    let largest = headers(&roce.congestion) + rdma::RETH;
+    let room = smallest_mtu(spec).saturating_sub(largest);
     checker.require(MTUS.0 <= mtu && mtu <= MTUS.1, "roce.mtu", || {
         format!("must be from {} to {}, got {mtu}", MTUS.0, MTUS.1)
     });
     checker.require(mtu <= room, "roce.mtu", || {
         format!(
-            "must leave room for {} of headers in the smallest MTU of the hosts, {}: at most {room}, got {mtu}",
-            rdma::HEADERS + rdma::RETH,
+            "must leave room for {largest} of headers in the smallest MTU of the hosts, {}: at most {room}, got {mtu}",
             smallest_mtu(spec)
         )
     });
@@ -108,8 +148,8 @@ fn check(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
     if let RoceRecovery::Irn(irn) = &roce.recovery {
         check_irn(irn, checker);
     }
-    roce_congestion::check(&roce.congestion, roce.cnp.interval.0, checker);
-    let notifies = roce_congestion::convert(&roce.congestion).uses_cnps();
+    roce_congestion::check(&roce.congestion, &config.congestion, roce.cnp.interval.0, checker);
+    let notifies = config.congestion.uses_cnps();
     checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
         "must be left out, because this congestion control uses no congestion notification packets".to_owned()
     });
@@ -138,8 +178,8 @@ fn path_mtu(roce: &Roce) -> Bytes {
     }
 }
 
-fn convert(roce: &Roce) -> rdma::Config {
-    let congestion = roce_congestion::convert(&roce.congestion);
+fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
+    let congestion = roce_presets::convert(&roce.congestion, setting);
     rdma::Config {
         mtu: path_mtu(roce),
         recovery: match &roce.recovery {

@@ -112,7 +112,7 @@ impl Experiment {
         let at_switches =
             self.markers().filter(|(link, _)| link.kind != PortKind::Nic).any(|at| marking(&at));
         let uses = |agreement: &Agreement| match &agreement.queue_pairs {
-            Some(pairs) => pairs.config.congestion != shallows_rdma::congestion::Config::None,
+            Some(pairs) => pairs.config.congestion.uses_cnps() || pairs.config.congestion.uses_ack_marks(),
             None => {
                 let sides = [&agreement.sender, &agreement.receiver];
                 sides.iter().all(|side| side.congestion.ecn_mode() != EcnMode::Off)
@@ -129,7 +129,7 @@ impl Experiment {
                 "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate"
             }
             (false, true) if !self.agreements().any(unmarked) => {
-                "queue pairs have no congestion control: they do not react to marks"
+                "queue pairs have no congestion control that reacts to marks"
             }
             (false, true) => "connections do not use ECN: markers drop their packets instead of marking them",
             (true, true) if self.agreements().any(unmarked) => {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, Duration, Rate};
 
-use crate::quantity::{Size, Speed, Time};
+use crate::quantity::{Automatic, Size, Speed, Time};
 use crate::tagged::tagged;
 
 tagged! {
@@ -16,6 +16,22 @@ tagged! {
         "dcqcn" => Dcqcn(Dcqcn),
         /// DCQCN as ConnectX NICs run it, with three periodic timers and without a byte counter.
         "dcqcn-connectx" => ConnectX(ConnectX),
+        /// TIMELY (SIGCOMM '15): the rate follows the gradient of round-trip times.
+        "timely" => Timely(Timely),
+        /// Patched TIMELY (CoNEXT '16), which has a fair fixed point.
+        "timely-patched" => TimelyPatched(Timely),
+        /// Swift (SIGCOMM '20): the window follows a target of the round-trip time.
+        "swift" => Swift(Swift),
+        /// HPCC (SIGCOMM '19): the window follows the utilisation of each hop, which in-band telemetry measures. Packets grow by 42 bytes,
+        /// and paths have at most five switches.
+        "hpcc" => Hpcc(Hpcc),
+        /// PowerTCP (NSDI '22): the window follows the power of each hop, which in-band telemetry measures. Packets grow by 42 bytes, and
+        /// paths have at most five switches.
+        "powertcp" => PowerTcp(PowerTcp),
+        /// θ-PowerTCP (NSDI '22): PowerTCP with round-trip times instead of in-band telemetry.
+        "theta-powertcp" => ThetaPowerTcp(PowerTcp),
+        /// DCTCP as HPCC's authors run it (`CC_MODE` 8): the rate falls with the fraction of marked data.
+        "dctcp" => Dctcp(Dctcp),
     }
 }
 
@@ -123,12 +139,196 @@ pub(crate) enum Clamp {
     AfterIncrease,
 }
 
-/// Window of a control that computes only a rate.
+/// TIMELY and patched TIMELY. Keys that are left out have the values of `preset`. The paper's parameters are for 10 Gb/s.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Timely {
+    /// Source of the keys that are left out. Default `"sigcomm15"`. Only with kind `"timely"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) preset: Option<TimelyPreset>,
+    /// Acknowledgements that update the rate. Default `"each-segment"`; with `preset = "hpcc-repo"`, `"each-rtt"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) update: Option<TimelyUpdate>,
+    /// Weight α of the newest difference between two round-trip times, above 0 and at most 1. Default 0.875.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) weight: Option<f64>,
+    /// Factor β of decreases, above 0 and at most 1. Default 0.8 (SIGCOMM '15); with kind `"timely-patched"`, 0.008 (CoNEXT '16).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decrease: Option<f64>,
+    /// Round-trip time T_low below which the rate always increases. With kind `"timely-patched"`, it is also the reference of decreases.
+    /// Default `"50us"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) low: Option<Time>,
+    /// Round-trip time T_high above which the rate always decreases, at least `low`. Default `"500us"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) high: Option<Time>,
+    /// Round-trip time that normalises the gradient (minRTT). Default `"20us"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rtt: Option<Time>,
+    /// Rate δ that an increase adds. Default: a thousandth of the rate of the hosts' links, at least 1 Mb/s: the paper's 10 Mb/s at 10 Gb/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) increase: Option<Speed>,
+    /// Smallest rate. Default `"10Mbps"`; with `preset = "hpcc-repo"`, `"1Gbps"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
+    /// Rate of a new queue pair. Default: the rate of its host's link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_rate: Option<Speed>,
+    /// Window beside the rate. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) window: Option<RateWindow>,
+}
+
+/// Source of the parameters of `timely`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TimelyPreset {
+    /// Values of the paper.
+    #[default]
+    Sigcomm15,
+    /// Values that HPCC's repository gives to TIMELY (`run.py`): one update in each round-trip time, and a smallest rate of 1 Gb/s.
+    HpccRepo,
+}
+
+tagged! {
+    /// Acknowledgements that update TIMELY's rate.
+    TimelyUpdate, "update" {
+        /// The first acknowledgement of a packet that was sent after the last update.
+        "each-rtt" => EachRtt(EachRtt),
+        /// The acknowledgement that completes a segment, at least `min_rtt` after the last update.
+        "each-segment" => EachSegment(EachSegment),
+    }
+}
+
+/// One update in each round-trip time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EachRtt {}
+
+/// One update in each segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct EachSegment {
+    /// Size of a segment, at least 1 B. Default `"64KB"` (SIGCOMM '15).
+    #[serde(default = "kb64")]
+    pub(crate) size: Size,
+}
+
+/// Swift's window for the fabric. Windows are in packets. The defaults are those of htsim, whose authors call them guesses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Swift {
+    /// Target of the round-trip time for a path without hops and a large window, above 0. Default `"20us"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base_target: Option<Time>,
+    /// Time ħ that a hop adds to the target. Default: 20 µs/6.55.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hop_target: Option<Time>,
+    /// Number of hops of the path. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hops: Option<u32>,
+    /// Largest time that flow scaling adds to the target; `"0s"` for no flow scaling. Default `"100us"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scaling_range: Option<Time>,
+    /// Window up to which flow scaling adds the whole range, above 0. Default 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scaling_min: Option<f64>,
+    /// Window from which flow scaling adds nothing, above `scaling_min`. Default 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scaling_max: Option<f64>,
+    /// Packets ai that the window gains in a round-trip time, above 0. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<f64>,
+    /// Factor β of decreases, above 0 and at most 1. Default 0.8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decrease: Option<f64>,
+    /// Largest fraction of the window that a decrease removes (max_mdf), above 0 and at most 1. Default 0.5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_decrease: Option<f64>,
+    /// Window of a new queue pair, from `min_window` to `max_window`. Default 10.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_window: Option<f64>,
+    /// Smallest window, above 0. Default: 10 bytes, as a fraction of a packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_window: Option<f64>,
+    /// Largest window, at least `min_window`. Default 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_window: Option<f64>,
+    /// Number of timeouts in a row that reset the window to the smallest one, at least 1. Default 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reset_after: Option<u32>,
+}
+
+/// HPCC. The defaults are those of the paper's simulations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hpcc {
+    /// Target utilisation η, above 0 and at most 1. Default 0.95.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<f64>,
+    /// Number of additive increases in a row (maxStage) after which the window follows the utilisation even if it is below the target.
+    /// Default 0: the authors' project page calls the 5 in the paper a typing error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_stage: Option<u32>,
+    /// Bytes W_AI that an update adds to the window. Default: C·`base_rtt`·(1 − 0.95)/100, with C the rate of the hosts' links, which leaves
+    /// room for 100 queue pairs at the default target (section 3.3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<Size>,
+    /// Round-trip time T without queues, above 0. Default `"auto"`: the longest round-trip time without queues between two hosts, with a
+    /// full packet and its acknowledgement.
+    #[serde(default)]
+    pub(crate) base_rtt: Automatic<Time>,
+    /// Smallest rate. Default `"100Mbps"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
+}
+
+/// PowerTCP and θ-PowerTCP. The defaults are those of the paper.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PowerTcp {
+    /// Weight γ of the newest window, above 0 and at most 1. Default 0.9.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) weight: Option<f64>,
+    /// Bytes β that each queue pair keeps in the queue. Default: C·`base_rtt`/10, with C the rate of the hosts' links: the paper's formula
+    /// for ten queue pairs of a host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<Size>,
+    /// Round-trip time τ without queues, above 0. Default `"auto"`: the longest round-trip time without queues between two hosts, with a
+    /// full packet and its acknowledgement.
+    #[serde(default)]
+    pub(crate) base_rtt: Automatic<Time>,
+    /// Smallest rate. Default `"100Mbps"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
+}
+
+/// DCTCP for queue pairs. The defaults are those of HPCC's repository (`run.py`, `dctcp`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Dctcp {
+    /// Weight g of the newest round-trip time in α, above 0 and at most 1. Default 1/16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gain: Option<f64>,
+    /// Rate that a round-trip time without a cut adds. Default: one packet in the round-trip time of the window, at least 1 Mb/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<Speed>,
+    /// Smallest rate. Default `"1Gbps"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
+    /// Window beside the rate. Default: the bytes that the current rate sends in the longest round-trip time.
+    #[serde(default)]
+    pub(crate) window: RateWindow,
+}
+
+/// Window of a control that computes only a rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RateWindow {
-    /// Round-trip time. The window is the number of bytes that a rate sends in this time.
-    pub(crate) rtt: Time,
+    /// Round-trip time; the window is the number of bytes that a rate sends in this time. Default `"auto"`: the longest round-trip time
+    /// without queues between two hosts, with a full packet and its acknowledgement.
+    #[serde(default)]
+    pub(crate) rtt: Automatic<Time>,
     /// Rate of which the window is computed. Default `"current"`.
     #[serde(default)]
     pub(crate) of: WindowOf,
@@ -167,4 +367,8 @@ fn mbps40() -> Speed {
 
 fn mbps10() -> Speed {
     Speed(Rate(10_000_000))
+}
+
+fn kb64() -> Size {
+    Size(Bytes(64_000))
 }

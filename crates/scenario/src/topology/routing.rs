@@ -1,6 +1,6 @@
 //! All paths with the fewest links: the routes of a network with equal-cost multipath.
 
-use shallows_core::Duration;
+use shallows_core::{Bytes, Duration};
 
 use super::network::{Link, Network, PortKind};
 use super::routes::{Home, Routing, Table};
@@ -9,7 +9,25 @@ impl Network {
     /// Returns the round-trip time on the longest path while all queues are empty: propagation and host delays in both directions.
     pub fn base_rtt(&self) -> Duration {
         // Both directions of a cable have the same delay.
-        longest_delay(self) * 2
+        longest(self, |link| link.delay) * 2
+    }
+
+    /// Returns the longest round-trip time while all queues are empty: as [`Self::base_rtt`], and each link of the path also sends a packet
+    /// of `data` bytes, and `ack` bytes in the opposite direction.
+    pub(crate) fn base_rtt_with(&self, data: Bytes, ack: Bytes) -> Duration {
+        // Both directions of a cable have the same rate.
+        let sends = |link: &Link| link.rate.transmission_time(data) + link.rate.transmission_time(ack);
+        longest(self, |link| link.delay * 2 + sends(link))
+    }
+
+    /// Returns the largest number of switches on a shortest path between two hosts.
+    pub(crate) fn most_switches(&self) -> u32 {
+        let graph = Graph::of(self);
+        let farthest = |edge| {
+            let (distance, _) = graph.search(edge);
+            graph.edges().map(|other| distance[other]).max().unwrap_or(0)
+        };
+        1 + graph.edges().map(farthest).max().unwrap_or(0)
     }
 
     /// Computes the routes that [`Self::routing_without`] returns.
@@ -21,10 +39,10 @@ impl Network {
     }
 }
 
-/// Returns the largest one-way delay of a path between two hosts: the sum of propagation and host delays.
-fn longest_delay(network: &Network) -> Duration {
+/// Returns the largest sum of `time` over the links of a path between two hosts. `time` must be the same for both directions of a cable.
+fn longest(network: &Network, time: impl Fn(&Link) -> Duration) -> Duration {
     let graph = Graph::of(network);
-    let delay = |link: u32| network.links[link as usize].delay;
+    let delay = |link: u32| time(&network.links[link as usize]);
     // Delays from each switch to its hosts, longest first. The delays from the hosts to the switch are the same.
     let edges: Vec<Vec<Duration>> = graph
         .hosts
@@ -38,7 +56,7 @@ fn longest_delay(network: &Network) -> Duration {
     let mut longest = Duration::ZERO;
     for (target, edge) in edges.iter().enumerate().filter(|(_, edge)| !edge.is_empty()) {
         longest = longest.max(edge.iter().take(2).copied().sum());
-        for (switch, between) in graph.longest_delays(target, delay) {
+        for (switch, between) in graph.longest_delays(target, &delay) {
             if let Some(&first) = edges[switch].first()
                 && switch != target
             {

@@ -7,8 +7,8 @@ use std::vec::Drain;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
 use shallows_core::rdma::{RdmaData, RdmaReply};
 use shallows_core::{Instant, prefetch};
-use shallows_rdma::RETH;
 use shallows_rdma::congestion::Telemetry;
+use shallows_rdma::{MOST_HOPS, RETH};
 
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
@@ -109,9 +109,6 @@ pub(crate) struct ReplyPacket {
     /// Connection of the reply.
     pub(crate) name: Name,
 }
-
-/// Largest number of hops with telemetry, as in HPCC's packets (SIGCOMM '19, section 4.1).
-pub(crate) const MOST_HOPS: usize = 5;
 
 /// In-band telemetry of a packet: one entry per switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
