@@ -178,7 +178,7 @@ fn a_retransmission_that_may_leave_at_once_has_no_deadline() {
     pair.run_until(ns(9_000));
     // The rate has allowed a packet since 3,316 ns.
     let reply = RdmaReply { kind: Nak, psn: 0, ..RdmaReply::default() };
-    pair.requester.on_reply(ns(9_000), &reply);
+    pair.requester.on_reply(ns(9_000), &reply, &[]);
     assert_eq!(pair.requester.deadline(), None);
     assert_eq!(pair.requester.poll_transmit(ns(9_000)).map(|data| data.psn), Some(0));
 }

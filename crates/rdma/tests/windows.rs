@@ -129,7 +129,7 @@ fn nacks_that_report_no_gap_are_ignored() {
     // Packet 0 cannot be both missing and received, and packet 2 was not sent.
     for arrived in [0, 2] {
         let reply = RdmaReply { kind: SelectiveNack { arrived }, ..RdmaReply::default() };
-        requester.on_reply(ns(4_000), &reply);
+        requester.on_reply(ns(4_000), &reply, &[]);
     }
     assert_eq!(requester.digest().cuts, 0);
     assert_eq!(requester.poll_transmit(ns(4_000)).map(|data| data.psn), Some(2));
@@ -165,7 +165,7 @@ fn the_control_receives_the_number_of_acknowledged_bytes() {
     };
     let acknowledge = |requester: &mut Requester, psn: u64, marked| {
         let reply = RdmaReply { kind: Ack, psn, received: psn * 1_000, echo: ns(0), marked };
-        requester.on_reply(ns(90_000), &reply);
+        requester.on_reply(ns(90_000), &reply, &[]);
     };
     send(&mut requester, 0..4);
     acknowledge(&mut requester, 1, false);
