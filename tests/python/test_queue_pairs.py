@@ -29,6 +29,7 @@ def test_a_run_tabulates_the_actions_of_its_queue_pairs(run: sh.Run) -> None:
             "0",
             "0",
             f"{counts['cnps']:,}",
+            "0",
             f"{counts['cuts']:,}",
             f"{counts['increases']:,}",
         ]

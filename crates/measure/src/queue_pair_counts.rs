@@ -17,6 +17,8 @@ pub struct QueuePairCounts {
     pub retransmits: u64,
     /// Congestion notification packets that requesters received.
     pub cnps: u64,
+    /// Acknowledgements whose in-band telemetry the congestion control read.
+    pub telemetry: u64,
     /// Reductions of rates or windows.
     pub cuts: u64,
     /// Increases of rates or windows.
@@ -31,6 +33,7 @@ impl AddAssign for QueuePairCounts {
         self.timeouts += other.timeouts;
         self.retransmits += other.retransmits;
         self.cnps += other.cnps;
+        self.telemetry += other.telemetry;
         self.cuts += other.cuts;
         self.increases += other.increases;
     }

@@ -245,11 +245,13 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
         "timeouts": "timeouts",
         "retransmits": "retransmits",
         "CNPs": "cnps",
+        "INT": "telemetry",
         "rate cuts": "cuts",
         "increases": "increases",
     }
     row = [f"{counts[key]:,}" for key in columns.values()]
-    return Table("Queue pairs (RoCEv2)", [*columns], [row])
+    note = "INT: acknowledgements with in-band telemetry."
+    return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note if counts["telemetry"] else None)
 
 
 def queries(summary: Mapping[str, Any]) -> Table | None:

@@ -271,7 +271,7 @@ _LOST_LOSSLESS = ("dropped", "ttl_expired", "dropped_by_watchdog")
 _OF_LOSSLESS = ("pauses", "frames", "paused_us", "storms", "max_headroom_bytes", *_LOST_LOSSLESS)
 _QUEUE_PAIRS = (
     *("queue_pairs", "retries_exhausted", "naks", "timeouts", "retransmits"),
-    *("cnps", "cuts", "increases"),
+    *("cnps", "telemetry", "cuts", "increases"),
 )
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 

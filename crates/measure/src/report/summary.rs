@@ -103,6 +103,7 @@ impl Report {
             "timeouts": counts.timeouts,
             "retransmits": counts.retransmits,
             "cnps": counts.cnps,
+            "telemetry": counts.telemetry,
             "cuts": counts.cuts,
             "increases": counts.increases,
         })

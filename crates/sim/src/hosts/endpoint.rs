@@ -124,6 +124,7 @@ impl Endpoint {
             timeouts: stats.timeouts.into(),
             retransmits: stats.retransmits.into(),
             cnps: digest.cnps.into(),
+            telemetry: digest.telemetry.into(),
             cuts: digest.cuts.into(),
             increases: digest.increases.into(),
         }
