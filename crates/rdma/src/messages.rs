@@ -128,6 +128,12 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "a message has at least one byte")]
+    fn a_message_without_data_is_rejected() {
+        messages().push(MTU, 0);
+    }
+
+    #[test]
     fn a_message_of_a_tebibyte_needs_no_memory_per_packet() {
         let mut messages = Messages::default();
         messages.push(Bytes(4_096), 1 << 40);

@@ -37,16 +37,12 @@ impl Scoreboard {
 
     /// Handles an acknowledgement of all packets before `una`. Returns whether the recovery goes on.
     ///
-    /// The paper ends a recovery at the recovery point. If packets after the point are known to be missing, this recovery goes on with a new
-    /// point instead: a new recovery would retransmit these packets twice.
-    pub(crate) fn advance(&mut self, una: u64, sent: u64) -> bool {
+    /// The paper ends a recovery at the recovery point. If packets after the point are known to be missing, this recovery goes on until they
+    /// have arrived: a new recovery would retransmit them twice.
+    pub(crate) fn advance(&mut self, una: u64) -> bool {
         self.arrived.remove_before(una);
         self.examined = self.examined.max(una);
-        if una < self.point {
-            return true;
-        }
-        self.point = sent;
-        !self.arrived.is_empty()
+        una < self.point || !self.arrived.is_empty()
     }
 
     /// Returns the next packet to retransmit; `None` if no packet is known to be lost.

@@ -62,7 +62,7 @@ pub struct Requester {
     retries: u32,
     /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
     marked: bool,
-    /// Time of the last post, reply or timer.
+    /// Time of the last call.
     now: Instant,
     ended: Option<Ended>,
     stats: Stats,
@@ -144,6 +144,7 @@ impl Requester {
 
     /// Returns the packet to send now, if data, window and rate allow one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
+        self.now = now;
         let psn = self.sendable()?;
         if now < self.pacer.ready_at() {
             return None;
@@ -229,7 +230,7 @@ impl Requester {
         // After go-back-N has moved back, packets that were sent before may still arrive.
         self.next = self.next.max(psn);
         self.messages.release(psn);
-        if self.scoreboard.as_mut().is_some_and(|board| !board.advance(psn, self.sent)) {
+        if self.scoreboard.as_mut().is_some_and(|board| !board.advance(psn)) {
             self.scoreboard = None;
         }
         self.retries = 0;

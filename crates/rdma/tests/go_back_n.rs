@@ -44,6 +44,18 @@ fn a_second_loss_has_a_nak_of_its_own() {
 }
 
 #[test]
+fn a_lost_retransmission_costs_a_timeout() {
+    let mut pair = Pair::losing(config(Recovery::GoBackN), &[1, 1]);
+    pair.post(ns(0), 3_000);
+    pair.run();
+    // The NAK arrives at 12,216 ns. The responder has sent its only NAK for packet 1, so that the timer, which the retransmission starts,
+    // has to expire.
+    assert_eq!(pair.times_of(1), [1_116, 12_216, 62_216]);
+    assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 2), (Ack, 3)]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 4, naks: 1 });
+}
+
+#[test]
 fn the_loss_of_the_last_packet_costs_a_timeout() {
     let mut pair = Pair::losing(config(Recovery::GoBackN), &[1]);
     pair.post(ns(0), 2_000);
@@ -199,11 +211,12 @@ fn replies_for_packets_that_were_never_sent_are_ignored() {
 #[test]
 fn coalesced_acknowledgements_survive_a_loss() {
     let config = Config { ack_every: 4, ..config(Recovery::GoBackN) };
-    let mut pair = Pair::losing(config, &[5]);
-    pair.post(ns(0), 8_000);
+    let mut pair = Pair::losing(config, &[6]);
+    pair.post(ns(0), 20_000);
     pair.run();
-    // Packet 6 causes a NAK for 5, which acknowledges 0 to 4. The count of packets starts again with packet 5, so that 7 requests an
-    // acknowledgement as the last one.
-    assert_eq!(pair.order(), [0, 1, 2, 3, 4, 5, 6, 7, 5, 6, 7]);
-    assert_eq!(pair.kinds(), [(Ack, 4), (Nak, 5), (Ack, 8)]);
+    // Packet 7 leaves at 7,716 ns; it requests an acknowledgement and causes a NAK for 6, which acknowledges 0 to 5. When the NAK arrives, at
+    // 17,716 ns, packets up to 16 have left. The count of packets starts again with packet 6: packets 9, 13 and 17 request acknowledgements,
+    // and packet 19 as the last one.
+    assert_eq!(pair.order(), (0..=16).chain(6..20).collect::<Vec<_>>());
+    assert_eq!(pair.kinds(), [(Ack, 4), (Nak, 6), (Ack, 10), (Ack, 14), (Ack, 18), (Ack, 20)]);
 }

@@ -105,6 +105,19 @@ fn selective_repeat_retransmits_all_missing_packets_after_a_timeout() {
 }
 
 #[test]
+fn a_timeout_during_a_recovery_covers_the_packets_after_its_recovery_point() {
+    // Packet 1 is lost twice. Packets 6 to 25, which leave during the recovery of packet 1, are all lost.
+    let lost: Vec<u64> = [1, 1].into_iter().chain(6..26).collect();
+    let mut pair = Pair::losing(config(Recovery::SelectiveRepeat), &lost);
+    pair.post(ns(0), 6_000);
+    pair.post(ns(15_000), 20_000);
+    pair.run();
+    // Packet 0 is acknowledged at 10,000 ns. One timeout, 50 µs later, recovers all packets.
+    assert_eq!(pair.times_of(1), [1_116, 12_216, 60_000]);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 1, retransmits: 22, naks: 4 });
+}
+
+#[test]
 fn many_packets_in_flight_lengthen_the_timeout_of_irn() {
     // With 3 packets in flight, the timer that packet 0 starts expires after 100 µs; with 4, after 320 µs.
     for (packets, expected) in [(3, 100_000), (4, 320_000)] {

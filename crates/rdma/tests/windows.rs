@@ -3,7 +3,7 @@
 use shallows_core::rdma::RdmaReply;
 use shallows_core::rdma::RdmaReplyKind::{Ack, SelectiveNack};
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_rdma::congestion::{self, Window, dcqcn, dctcp, swift};
+use shallows_rdma::congestion::{self, Telemetry, Window, dcqcn, dctcp, hpcc, swift};
 use shallows_rdma::{Config, Notification, Recovery, Requester, Stats};
 
 use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, irn, ns};
@@ -76,6 +76,45 @@ fn a_window_that_closes_between_two_requests_never_stalls() {
 }
 
 #[test]
+fn a_window_that_closes_with_an_acknowledgement_never_stalls() {
+    // As above, but packets 14, 15 and 16 are marked, and the window is 40,000 bytes at first.
+    let config = dcqcn(Window::Variable(Duration::from_micros(40)), Duration::ZERO);
+    let mut pair = marking(Config { ack_every: 16, timeout: Duration::from_millis(10), ..config }, 14..17);
+    pair.post(ns(0), 40_000);
+    pair.run_until(ns(40_000));
+    // The CNPs arrive at 25,416, 26,516 and 27,616 ns. The second one arrives with the acknowledgement that packet 15 has requested, and
+    // leaves packets 16 to 23 outstanding. The window is 5,000 bytes. Packet 23 left at 25,316 ns; at an eighth of the rate, packet 24 leaves
+    // 8,800 ns later.
+    assert_eq!((requests(&pair), pair.times_of(24)), (vec![15, 24], vec![34_116]));
+    pair.run();
+    assert_eq!(pair.requester.stats(), Stats::default(), "no timeout ends a stall");
+}
+
+#[test]
+fn a_window_that_closes_after_a_retransmission_never_stalls() {
+    // As above, but packet 8 is lost, and the retransmissions of packets 8, 9 and 10 are marked.
+    let config = dcqcn(Window::Variable(Duration::from_micros(24)), Duration::ZERO);
+    let config = Config { ack_every: 16, timeout: Duration::from_millis(10), ..config };
+    let mut pair = Pair::new(config, |sent| match sent {
+        Sent::Data { psn, before } => Fate {
+            lost: psn == 8 && before == 0,
+            marked: (8..11).contains(&psn) && before == 1,
+            ..Fate::default()
+        },
+        Sent::Reply(..) => Fate::default(),
+    });
+    pair.post(ns(0), 40_000);
+    pair.run_until(ns(60_000));
+    // Packet n leaves at n * 1,100 + 16 ns. The NAK, which packet 9 causes, arrives at 19,916 ns; packet 18 has left at 19,816 ns, and packet
+    // 15 has requested an acknowledgement in vain. Packet 8 leaves again at 20,916 ns, and packet 17 at 30,816 ns. The CNPs arrive at 30,916,
+    // 32,016 and 33,116 ns. At an eighth of the rate, packet 18 leaves at 39,616 ns and requests the acknowledgement that opens the window.
+    assert_eq!(requests(&pair)[..2], [15, 18]);
+    assert_eq!(pair.times_of(18), [19_816, 39_616]);
+    pair.run();
+    assert_eq!(pair.requester.stats().timeouts, 0, "no timeout ends a stall");
+}
+
+#[test]
 fn a_cut_of_the_rate_moves_the_packet_that_waits() {
     // Packet 0 is marked. Its CNP arrives at 10,000 ns and halves the rate. Packet 9 left at 9,916 ns, and packet 10 would leave 1,100 ns
     // later; it now leaves 2,200 ns later. DCQCN raises the rate 55 µs after the CNP: (8 + 4) / 2 = 6 Gb/s, or 1,466.667 ns per packet.
@@ -87,6 +126,23 @@ fn a_cut_of_the_rate_moves_the_packet_that_waits() {
     // Packet 34 leaves at 9,916 + 25 * 2,200 = 64,916 ns. The rate rises at 65,000 ns.
     assert_eq!(times([34, 35, 36]), [64_916, 66_382, 67_849]);
     assert_eq!(pair.requester.digest().cnps, 1);
+}
+
+#[test]
+fn the_control_counts_the_bytes_on_the_wire() {
+    let config = dcqcn(Window::None, Duration::from_micros(50));
+    // DCQCN's byte counter raises the rate after 11,000 bytes, which are ten packets; its timer does not expire during this test.
+    let counting = dcqcn::Config {
+        increase_bytes: Some(Bytes(11_000)),
+        increase_period: Duration::from_secs(1),
+        ..dcqcn::Config::sigcomm15()
+    };
+    let mut pair = marking(Config { congestion: congestion::Config::Dcqcn(counting), ..config }, 0..1);
+    pair.post(ns(0), 40_000);
+    pair.run_until(ns(40_000));
+    // The CNP arrives at 10,000 ns and resets the counter. Packet 10 leaves at 12,116 ns and packet 19 at 12,116 + 9 * 2,200 = 31,916 ns. The
+    // rate is then (8 + 4) / 2 = 6 Gb/s.
+    assert_eq!([10, 19, 20].map(|psn| pair.times_of(psn)[0]), [12_116, 31_916, 33_382]);
 }
 
 #[test]
@@ -106,15 +162,29 @@ fn timers_of_an_idle_queue_pair_wait_for_the_next_message() {
 #[test]
 fn each_recovery_reports_one_loss_to_the_control() {
     for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat, irn(100)] {
-        // Packets 10 and 60 are lost, and many packets follow each of them. The last packet is lost, which costs a timeout. Round trips of 10 µs
+        // Packets 10, 60 and 103 are lost, and packets follow each of them. Packet 99, the last one of its message, costs a timeout. Round trips of 10 µs
         // are below Swift's target, so that it has no other reason to reduce its window.
         let congestion = congestion::Config::Swift(swift::Config::htsim(Bytes(1_000)));
-        let mut pair = Pair::losing(Config { congestion, ..config(recovery) }, &[10, 60, 99]);
+        let mut pair = Pair::losing(Config { congestion, ..config(recovery) }, &[10, 60, 99, 103]);
         pair.post(ns(0), 100_000);
         pair.run();
+        pair.post(pair.now, 10_000);
+        pair.run();
         assert_eq!(pair.requester.stats().timeouts, 1);
-        assert_eq!(pair.requester.digest().cuts, 3, "{recovery:?}");
+        assert_eq!(pair.requester.digest().cuts, 4, "{recovery:?}");
     }
+}
+
+#[test]
+fn losses_up_to_the_recovery_point_are_one_loss_to_the_control() {
+    let congestion = congestion::Config::Swift(swift::Config::htsim(Bytes(1_000)));
+    let mut pair = Pair::losing(Config { congestion, ..config(Recovery::SelectiveRepeat) }, &[1, 11]);
+    pair.post(ns(0), 20_000);
+    pair.run();
+    // Packets 0 to 11 have left when the NACK of packet 2 begins the recovery, at 12,216 ns. The acknowledgement of packet 1, for packets up to
+    // 10, arrives before the NACK that reports packet 11.
+    assert_eq!((pair.times_of(1), pair.times_of(11)[0]), (vec![1_116, 13_216], 12_116));
+    assert_eq!((pair.requester.stats().retransmits, pair.requester.digest().cuts), (2, 1));
 }
 
 #[test]
@@ -179,6 +249,24 @@ fn the_control_receives_the_number_of_acknowledged_bytes() {
     // In the second round-trip time, 1,000 of the 4,000 bytes above 5,000 are marked: α = 1/4, and the rate falls by 1/8.
     acknowledge(&mut requester, 9, true);
     assert_eq!(requester.pace().rate, Rate(3_500_000_000));
+}
+
+#[test]
+fn in_band_telemetry_reaches_the_control() {
+    let congestion = congestion::Config::Hpcc(hpcc::Config::sigcomm19(RATE, Duration::from_micros(10)));
+    let mut requester =
+        Requester::new(Config { congestion, ..config(Recovery::GoBackN) }.into(), RATE, OVERHEAD);
+    requester.post(ns(0), 2_000);
+    for (at, psn) in [(0, 0), (1_116, 1)] {
+        assert_eq!(requester.poll_transmit(ns(at)).map(|data| data.psn), Some(psn));
+    }
+    assert_eq!(requester.in_flight(), Bytes(2_000));
+    let hop = Telemetry { at: ns(5_000), sent: 1_116, backlog: Bytes(0), rate: RATE };
+    let reply = RdmaReply { kind: Ack, psn: 1, received: 1_000, echo: ns(0), marked: false };
+    requester.on_reply(ns(10_000), &reply, &[hop]);
+    // A copy acknowledges nothing.
+    requester.on_reply(ns(10_500), &reply, &[hop]);
+    assert_eq!((requester.digest().telemetry, requester.in_flight()), (1, Bytes(1_000)));
 }
 
 #[test]
