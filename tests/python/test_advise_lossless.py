@@ -183,6 +183,14 @@ def test_keys_of_the_fabric_override_the_configuration() -> None:
     assert (fabric.groups.alpha, fabric.groups.headroom, fabric.groups.reserved) == (0.25, None, 1270)
 
 
+def test_a_table_of_priority_groups_without_a_lossless_class_is_named() -> None:
+    lossy = [each | {"lossless": False} for each in FOUR["class"]]
+    assert any(
+        "[lossless] of the fabric's file has no effect" in text
+        for text in assumptions(four(**{"class": lossy}))
+    )
+
+
 def test_assumptions_name_lossless_classes_and_their_limits() -> None:
     told = " ".join(assumptions(four(buffer=FOUR["buffer"] | {"reserved": "4KB"})))
     for text in (
@@ -361,6 +369,24 @@ def test_new_weights_keep_the_names_of_schedulers_whose_queues_change_together()
     shared = change({0: "a", 1: "a", 2: "c"})
     assert "/SCHEDULER/a/weight" not in shared
     assert shared["/SCHEDULER/c/weight"] == "50"
+
+
+@pytest.mark.parametrize("format_", ["sonic", "eos", "avd", "nvue", "nxos", "junos", "tc"])
+def test_without_a_configuration_the_change_has_lossless_classes_and_names_what_it_lacks(
+    format_: str,
+) -> None:
+    fabric = four()
+    chosen = candidates(fabric)[-1]
+    assert chosen.groups is not None
+    assert chosen.groups.pool is not None
+    made = configured(format_, None, fabric, chosen)
+    assert any(text.startswith("pool of headroom 2.64 MB") for text in made.left_out)
+    if format_ == "sonic":
+        tables = json.loads(made.change)
+        assert {row["weight"] for row in tables["SCHEDULER"].values()} == {"20", "30", "50"}
+        # α = 1/8, and what the smallest packets need in cells.
+        group = tables["BUFFER_PROFILE"]["shallows_pg"]
+        assert group == {"dynamic_th": "-3", "xoff": str(needed(fabric))}
 
 
 def test_the_current_setting_needs_no_change() -> None:

@@ -20,6 +20,9 @@ from shallows.series.metric import Metric
 
 AS_ABOVE = "as above"
 
+COMBINED = "a combination of weights, α of priority groups and headroom that was simulated"
+"""Reason for numbers of lossless classes that differ from the given ones."""
+
 
 def rules(found: Answer) -> Table:
     """Tabulate the numbers that the rules give."""
@@ -110,17 +113,17 @@ def _of_lossless(
     given, kept = found.fabric.groups, "as configured" if found.switch else "as the fabric's file has it"
     limit = "α of priority groups" if mine.limit is None else "limit of priority groups"
     lines = [
-        line(limit, _limit_text, kept if mine.alpha == given.alpha else chosen.why),
+        line(limit, _limit_text, kept if mine.alpha == given.alpha else COMBINED),
         line("headroom of a priority group", own, said if mine.headroom is None else kept),
     ]
     if mine.pool is not None or (theirs and theirs.pool is not None):
-        lines.append(line("pool of headroom", _pool_text, kept if mine.pool == given.pool else chosen.why))
+        lines.append(line("pool of headroom", _pool_text, kept if mine.pool == given.pool else COMBINED))
     if len(found.fabric.classes) > 1:
         before = weights_text([each.weight for each in found.fabric.classes])
         after = weights_text(chosen.weights) if chosen.weights else before
-        why = chosen.why if chosen.weights else kept
+        why = COMBINED if chosen.weights else kept
         shown = before if today else NOTHING
-        lines.append(("weights", (after, NOTHING, NOTHING), (shown, NOTHING, NOTHING), why))
+        lines.append(("weighting", (after, NOTHING, NOTHING), (shown, NOTHING, NOTHING), why))
     return lines
 
 

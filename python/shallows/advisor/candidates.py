@@ -193,9 +193,8 @@ def _jointly(fabric: Fabric, standard: Candidate, base: Groups) -> Iterator[Cand
         parts = [f"PFC α {rules.alpha_text(alpha)}"] if alpha != base.alpha else []
         parts += [name] if name else []
         parts += [f"weights {weights_text(weights)}"] if weights else []
-        why = "weights, α of priority groups and headroom, varied together"
         named = f"standard, {', '.join(parts)}"
-        yield replace(standard, name=named, why=why, origin="between", groups=groups, weights=weights)
+        yield replace(standard, name=named, origin="between", groups=groups, weights=weights)
 
 
 def _weightings(fabric: Fabric) -> Iterator[tuple[float, ...]]:

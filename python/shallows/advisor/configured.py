@@ -9,6 +9,7 @@ from shallows.advisor import readers, writers
 from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.configuration import Allotment, Marking, Pool, PortProfile, Queue, Switch, Threshold
 from shallows.advisor.configuration import Curve as SwitchCurve
+from shallows.advisor.configured_groups import left_out as missing_places
 from shallows.advisor.configured_groups import with_groups
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.today import in_bytes, memory_of, today_of
@@ -53,7 +54,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     after = made.switch
     reasons = {marking.name: chosen.why for marking in after.markings}
     text = writers.write(format_, before, after, reasons)
-    left_out = [*made.said, *text.inexpressible]
+    left_out = [*made.said, *text.inexpressible, *missing_places(after, chosen)]
     if chosen.follows is not None:
         left_out.append("MQ-ECN: thresholds that follow the queue's share are no setting of this format")
     if chosen.sojourn is not None and not fabric.silicon.marks:

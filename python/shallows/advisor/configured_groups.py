@@ -18,6 +18,7 @@ from shallows.advisor.fabric import Fabric
 from shallows.advisor.lossless import Groups
 from shallows.advisor.resolved import group_of
 from shallows.advisor.simulated_groups import needed
+from shallows.quantity import size
 
 
 def with_groups(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
@@ -63,6 +64,14 @@ def with_groups(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
     )
 
 
+def left_out(switch: Switch, chosen: Candidate) -> list[str]:
+    """Return the settings of priority groups for which a configuration has no place."""
+    groups = chosen.groups
+    if groups is None or groups.pool is None or any(each.headroom == groups.pool for each in switch.pools):
+        return []
+    return [f"pool of headroom {size(groups.pool)}: the configuration has no pool of the priority groups"]
+
+
 def _taken(groups: Groups, own: int, count: int) -> int:
     """Return the headroom in bytes of `count` groups, each of which needs `own` bytes."""
     if groups.pool is not None:
@@ -99,7 +108,8 @@ def _grouped(
             queues[number] = replace(queue, lossless=True)
             pfc.add(number)
         allotment = group.allotment or Allotment()
-        if (groups.alpha, groups.limit) != (before.alpha, before.limit) or group.allotment is None:
+        is_new = allotment.alpha is None and allotment.limit is None and not allotment.unlimited
+        if (groups.alpha, groups.limit) != (before.alpha, before.limit) or is_new:
             limit = None if groups.limit is None else Threshold.of_bytes(groups.limit)
             alpha = Fraction(groups.alpha) if limit is None else None
             allotment = replace(allotment, alpha=alpha, limit=limit, unlimited=False)

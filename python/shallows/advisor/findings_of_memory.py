@@ -14,6 +14,9 @@ from shallows.quantity import digits, rate, size
 PS_PER_METRE = 5_000
 """Delay of a metre of fibre in picoseconds."""
 
+MOST_PORTS = 4096
+"""Maximum number of ports for which thresholds of pauses are computed."""
+
 SHARES = Fraction(1, 1000)
 """Amount by which a sum of percentages may exceed 100 %, as a share, because percentages are rounded."""
 
@@ -90,7 +93,7 @@ def _thresholds(
 ) -> Mapping[str, Any] | None:
     """Return the engine's thresholds of pauses for the priority group of a queue; None if unknown."""
     group = each.group
-    if ports < 2 or each.rate is None or group is None:
+    if not 2 <= ports <= MOST_PORTS or each.rate is None or group is None:
         return None
     chip = resolved.chip
     cell = chip.cell.value if chip and chip.cell else None

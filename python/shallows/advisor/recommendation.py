@@ -44,13 +44,23 @@ class Beside:
         if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
             return self.judgement.reason or f"{self.verdict}, without limits"
         if self.objective.goal in PAUSES:
-            metric = self.objective.metric
-            return " to ".join(value_text(metric, each) for each in (change.low, change.high))
+            ends = (change.estimate, change.low, change.high)
+            estimate, low, high = (_difference(self.objective.metric, each) for each in ends)
+            return f"{estimate} ({low} to {high})"
         if self.objective.metric.is_relative:
             estimate, low, high = (signed(each * 100) for each in (change.estimate, change.low, change.high))
             return f"{estimate} % ({low} to {high})"
         parts = [signed(each * 100) for each in (change.estimate, change.low, change.high)]
         return f"{parts[0]} points ({parts[1]} to {parts[2]})"
+
+
+def _difference(metric: Metric, value: float) -> str:
+    """Format a difference of two values of a metric with its sign and unit.
+
+    >>> _difference(Metric("pauses"), -12.0), _difference(Metric("paused_us"), 1500.0)
+    ('−12', '+1.5 ms')
+    """
+    return f"{'−' if value < 0 else '+'}{value_text(metric, abs(value))}"
 
 
 @dataclass(frozen=True)

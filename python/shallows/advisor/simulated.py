@@ -353,7 +353,8 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
 def _lossless(fabric: Fabric) -> list[str]:
     """Return the simplifications of lossless classes in sentences."""
     if not fabric.lossless:
-        return []
+        unused = "The table [lossless] of the fabric's file has no effect, because no class is lossless."
+        return [unused] if fabric.fixed else []
     base = Candidate("", "", "", (None,) * len(fabric.classes), chosen_alpha(fabric))
     made = lossless_memory(fabric, base)
     names = ", ".join(fabric.classes[place].name for place in fabric.lossless)
