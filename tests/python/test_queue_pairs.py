@@ -1,5 +1,7 @@
 """Queue pairs of RoCEv2: their table, their metrics, and scenarios that are refused."""
 
+import struct
+import zlib
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +10,7 @@ import pytest
 import shallows as sh
 from shallows.runs import tables
 from shallows.series.measures import check, measure
+from test_captures import count, fields, needs_tshark
 
 MODEL = Path(__file__).parents[2] / "experiments/models/roce.toml"
 
@@ -77,3 +80,42 @@ def test_a_trace_of_a_queue_pair_has_its_rate(tmp_path: Path) -> None:
     # A queue pair begins at line rate. The first CNP halves it, because α is 1 (SIGCOMM '15, equation 1).
     assert rates[0] == pytest.approx(100)
     assert rates[1] == pytest.approx(50)
+
+
+@needs_tshark
+def test_a_capture_of_queue_pairs_is_read_by_tshark(tmp_path: Path) -> None:
+    # 2,500 bytes are three packets: 1,024, 1,024 and 452 bytes.
+    changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "2500B"}
+    captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]
+    names = ["udp.dstport", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.a"]
+    rows = [tuple(row) for row in fields(captured, names, "infiniband")]
+    # InfiniBand, section 9.2: WRITE first, middle and last are 6, 7 and 8, an acknowledgement is 17.
+    data = {("4791", "6", "0", "1"), ("4791", "7", "1", "1"), ("4791", "8", "2", "1")}
+    acks = {("4791", "17", str(psn), "0") for psn in range(3)}
+    assert set(rows) == data | acks
+    assert len(rows) == 8 * 6
+    assert count(captured, "_ws.malformed") == 0
+
+
+def test_captured_packets_of_queue_pairs_end_with_their_icrc(tmp_path: Path) -> None:
+    changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "2500B"}
+    captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]
+    frames = packets_of(captured)
+    assert len(frames) == 8 * 6
+    for frame in frames:
+        packet = bytearray(frame[14:-4])
+        for changing in (1, 8, 10, 11, 26, 27, 32):
+            packet[changing] = 0xFF
+        assert zlib.crc32(b"\xff" * 8 + packet).to_bytes(4, "little") == frame[-4:]
+
+
+def packets_of(path: Path) -> list[bytes]:
+    """Return the frames of a pcapng file: the contents of its enhanced packet blocks."""
+    content, place, found = path.read_bytes(), 0, []
+    while place < len(content):
+        kind, length = struct.unpack_from("<II", content, place)
+        if kind == 6:
+            (kept,) = struct.unpack_from("<I", content, place + 20)
+            found.append(content[place + 28 : place + 28 + kept])
+        place += length
+    return found

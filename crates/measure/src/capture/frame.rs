@@ -1,13 +1,15 @@
-//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data; and PFC frames.
+//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP, RoCEv2 or ICMP headers, and zeros as data; and PFC frames.
 //!
 //! A simulated packet's 16-byte [`Header`] and its [`Body`] hold every field that differs between packets; the other fields follow from the
 //! run's configuration. docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header, HostId};
+use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_scenario::Experiment;
 use shallows_switch::pfc::Frame as PfcFrame;
 use shallows_wire::address::{address, mac};
+use shallows_wire::bth::{self, Opcode};
 use shallows_wire::checksum::Sum;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::tcp_options::{Options, Timestamps};
@@ -67,6 +69,14 @@ impl Frame {
         self.len = ethernet::LEN + pfc::LEN;
     }
 
+    /// Fills a packet of a queue pair with zeros, and ends it with its ICRC.
+    fn close_rdma(&mut self) {
+        let zeros = self.len - self.bytes.len() - bth::ICRC_LEN;
+        let icrc = bth::icrc(&self.bytes[ethernet::LEN..], zeros);
+        self.bytes.resize(self.len - bth::ICRC_LEN, 0);
+        self.bytes.extend(icrc);
+    }
+
     /// Appends `len` zero bytes and returns them, so that the next header can be written into them.
     fn room(&mut self, len: usize) -> &mut [u8] {
         let start = self.bytes.len();
@@ -122,12 +132,17 @@ impl Stack {
                 write_network(header, Protocol::Icmp, ip_len, frame);
                 icmp(header, message).emit(Sum::default(), frame.room(icmp::LEN));
             }
-            Some(Body::RdmaData(_) | Body::RdmaReply(_)) | None => {
+            Some(Body::RdmaData(data)) => write_rdma_data(header, data, ip_len, frame),
+            Some(Body::RdmaReply(reply)) => write_rdma_reply(header, reply, ip_len, frame),
+            None => {
                 let sum = write_network(header, Protocol::Udp, ip_len, frame);
                 let (source_port, destination_port) = header.ports();
                 let length = (ip_len - ipv4::LEN) as u16;
                 udp::Repr { source_port, destination_port, length }.emit(sum, frame.room(udp::LEN));
             }
+        }
+        if let Some(Body::RdmaData(_) | Body::RdmaReply(_)) = body {
+            frame.close_rdma();
         }
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
@@ -199,6 +214,55 @@ fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &
     debug_assert!(tcp.flags.contains(Flags::SYN) || total == ip_len);
     let sum = write_network(header, Protocol::Tcp, total, frame);
     tcp.emit(sum, frame.room(tcp.header_len()));
+}
+
+/// Writes the headers of a packet with data of a queue pair. Both ends of a queue pair have the number of its UDP source port. The length in
+/// the RETH is that of the packet, because a packet does not contain the length of its message.
+fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut Frame) {
+    let queue_pair = header.ports().0;
+    let opcode = match (data.first, data.last) {
+        (true, true) => Opcode::WriteOnly,
+        (true, false) => Opcode::WriteFirst,
+        (false, false) => Opcode::WriteMiddle,
+        (false, true) => Opcode::WriteLast,
+    };
+    write_bth(header, queue_pair, opcode, (data.psn, data.ack_request), ip_len, frame);
+    if data.first {
+        bth::emit_reth(data.offset, data.len.into(), frame.room(bth::RETH_LEN));
+    }
+}
+
+/// Writes the headers of a reply of a queue pair. A NACK of selective repeat or IRN appears as a NAK, because InfiniBand has no other form.
+fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &mut Frame) {
+    let queue_pair = header.ports().1;
+    let (opcode, is_nak) = match reply.kind {
+        RdmaReplyKind::Cnp => return write_bth(header, queue_pair, Opcode::Cnp, (0, false), ip_len, frame),
+        RdmaReplyKind::Ack => (Opcode::Acknowledge, false),
+        RdmaReplyKind::Nak | RdmaReplyKind::SelectiveNack { .. } => (Opcode::Acknowledge, true),
+    };
+    // An acknowledgement has the PSN of the last packet that it covers, a NAK that of the missing packet (InfiniBand, section 9.7.5).
+    let psn = if is_nak { reply.psn } else { reply.psn.wrapping_sub(1) };
+    write_bth(header, queue_pair, opcode, (psn, false), ip_len, frame);
+    bth::emit_aeth(is_nak, frame.room(bth::AETH_LEN));
+}
+
+/// Writes the headers of a packet of a queue pair up to the BTH, which has a PSN and optionally requests an acknowledgement. RoCEv2 packets
+/// have no UDP checksum, because the ICRC covers them.
+fn write_bth(
+    header: &Header,
+    queue_pair: u16,
+    opcode: Opcode,
+    (psn, ack_request): (u64, bool),
+    ip_len: usize,
+    frame: &mut Frame,
+) {
+    write_network(header, Protocol::Udp, ip_len, frame);
+    let length = (ip_len - ipv4::LEN) as u16;
+    let room = frame.room(udp::LEN);
+    udp::Repr { source_port: queue_pair, destination_port: bth::PORT, length }.emit(Sum::default(), room);
+    room[udp::LEN - 2..].fill(0);
+    bth::Repr { opcode, ack_request, queue_pair: queue_pair.into(), psn: psn as u32 & 0xff_ffff }
+        .emit(frame.room(bth::LEN));
 }
 
 /// Returns `at` in microseconds, modulo 2³², as TSval and TSecr carry it (Linux: `tcp_usec_ts`). Linux' default, milliseconds, is coarser
