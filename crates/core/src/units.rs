@@ -75,6 +75,12 @@ impl Rate {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
     }
+
+    /// Returns the number of bytes that are sent in `span` at this rate, rounded up.
+    pub fn bytes_in_up(self, span: Duration) -> Bytes {
+        let bytes = (u128::from(self.0) * u128::from(span.0)).div_ceil(8_000_000_000_000);
+        Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
+    }
 }
 
 impl Add for Bytes {

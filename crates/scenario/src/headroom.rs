@@ -206,14 +206,9 @@ pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
 /// Returns the bytes that the sender at the port of the link `peer` may still send before it responds to a PFC frame.
 fn response(wanted: &spec::Lossless, peer: &Link) -> Bytes {
     match wanted.response {
-        Automatic::Is(time) => bytes_in(peer, time.0),
+        Automatic::Is(time) => peer.rate.bytes_in_up(time.0),
         Automatic::Auto => largest_response(peer.rate).unwrap_or_default(),
     }
-}
-
-/// Returns the bytes that a link carries in this time, rounded up.
-fn bytes_in(link: &Link, time: Duration) -> Bytes {
-    Bytes((u128::from(time.0) * u128::from(link.rate.0)).div_ceil(8_000_000_000_000) as u64)
 }
 
 impl Experiment {
@@ -255,5 +250,32 @@ impl Experiment {
             })
         };
         self.headrooms().iter().filter_map(warn).collect()
+    }
+
+    /// Warns about receive buffers with less room above `xoff` than the bytes that can arrive after the decision to pause.
+    pub(crate) fn small_receive_buffers(&self) -> Vec<String> {
+        let mut found: Vec<(Bytes, Bytes, &Link, usize)> = Vec::new();
+        let ports = self.network.lossless.iter().flat_map(|lossless| &lossless.ports);
+        for (link, port) in self.network.links.iter().zip(ports) {
+            let Some(buffer) = port.receive else { continue };
+            let (has, needs) = (buffer.size.saturating_sub(buffer.xoff), port.receive_needed);
+            if has >= needs {
+                continue;
+            }
+            match found.iter_mut().find(|known| (known.0, known.1) == (has, needs)) {
+                Some(known) => known.3 += 1,
+                None => found.push((has, needs, link, 1)),
+            }
+        }
+        let warn = |(has, needs, link, hosts): (Bytes, Bytes, &Link, usize)| {
+            let more = if hosts == 1 { String::new() } else { format!(" (and of {} more hosts)", hosts - 1) };
+            format!(
+                "the receive buffer of {}{more} has room for {has} above xoff, but {needs} can arrive after a pause: up to {} can be lost; \
+                 use host.nic.receive.xoff = \"auto\"",
+                link.from_name(),
+                needs.saturating_sub(has)
+            )
+        };
+        found.into_iter().map(warn).collect()
     }
 }

@@ -18,7 +18,7 @@ use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, RoutingLoop, StormAction};
+use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -32,17 +32,7 @@ pub(crate) fn build(
     checker: &mut Checker<'_>,
 ) -> Option<Lossless> {
     let before = checker.problems.len();
-    checker.require(
-        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
-        "switch.lossless.sonic",
-        || {
-            format!(
-                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
-                 \"{}\"",
-                wanted.headroom
-            )
-        },
-    );
+    check_keys(wanted, checker);
     check_ports(network, checker);
     classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
@@ -68,7 +58,7 @@ pub(crate) fn build(
             let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
             let needed = (Bytes(headroom.needed_bytes), packet);
-            (port.receive, port.storm) = nic_pauses::build(own, needed, &classes.lossless, checker)?;
+            nic_pauses::build(&mut port, own, needed, &classes.lossless, checker)?;
         }
         ports.push(port);
     }
@@ -99,22 +89,34 @@ pub(crate) fn build(
     })
 }
 
-/// Returns the configuration of the watchdog.
-fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
-    let poll = wanted.poll.0;
-    checker.require(poll > Duration::ZERO, "switch.lossless.watchdog.poll", || {
-        format!("must be a time above zero, got {poll}")
+/// Rejects pauses that are not modelled, and inputs of a formula that is not used.
+fn check_keys(wanted: &spec::Lossless, checker: &mut Checker<'_>) {
+    checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
+        "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
+         a PFC pause of one class stops all packets of a port"
+            .to_owned()
     });
-    for (name, time) in [("detection", wanted.detection.0), ("restoration", wanted.restoration.0)] {
-        checker.require(time >= poll, &format!("switch.lossless.watchdog.{name}"), || {
-            format!("must be at least the time between two polls, {poll}, got {time}")
-        });
-    }
+    checker.require(
+        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
+        "switch.lossless.sonic",
+        || {
+            format!(
+                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+                 \"{}\"",
+                wanted.headroom
+            )
+        },
+    );
+}
+
+/// Returns the configuration of the watchdogs of switches.
+fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
     let action = match wanted.action {
         StormAction::Drop => WatchdogAction::Drop,
         StormAction::Forward => WatchdogAction::Forward,
     };
-    WatchdogConfig { detection: wanted.detection.0, restoration: wanted.restoration.0, poll, action }
+    let times = [wanted.detection, wanted.restoration, wanted.poll];
+    nic_pauses::watchdog(times, action, "switch.lossless.watchdog", checker)
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.

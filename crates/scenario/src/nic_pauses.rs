@@ -1,20 +1,25 @@
-//! Hosts that pause their switch: checks and thresholds of receive buffers, and PFC storms.
+//! Hosts that pause their switch: checks and thresholds of receive buffers, PFC storms and watchdogs of NICs.
 
 use shallows_core::packet::HostId;
-use shallows_core::{Bytes, Instant};
-use shallows_switch::pfc::ReceiveConfig;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_switch::pfc::{ReceiveConfig, WatchdogAction, WatchdogConfig};
 
 use crate::check::Checker;
-use crate::quantity::Automatic;
+use crate::quantity::{Automatic, Time};
 use crate::resolved::Resolved;
 use crate::spec;
-use crate::topology::{Link, Network, Storm};
+use crate::topology::{Link, LosslessPort, Network, Storm};
 
 /// Rejects NICs that pause their switch in a network without lossless classes.
 pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
     for group in 0..=spec.host.group.len() {
         let (nic, key) = spec.host.nic_of(group);
-        for (name, is_set) in [("receive", nic.receive.is_some()), ("pfc_storm", nic.pfc_storm.is_some())] {
+        let keys = [
+            ("receive", nic.receive.is_some()),
+            ("pfc_storm", nic.pfc_storm.is_some()),
+            ("watchdog", nic.watchdog.is_some()),
+        ];
+        for (name, is_set) in keys {
             checker.require(!is_set, &format!("{key}.{name}"), || {
                 "must be left out, or switch.lossless must be given, because only lossless classes have pauses".to_owned()
             });
@@ -28,27 +33,53 @@ pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool
     link.to.0 < network.hosts && pauses(spec.host.nic_of(network.groups.of(HostId(link.to.0))).0)
 }
 
-/// Returns the receive buffer and the PFC storm of the NIC with this key; `None` if one of them is invalid. After a pause, up to
-/// `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in `checker`.
+/// Adds the receive buffer, the PFC storm and the watchdog of the NIC with this key to its `port`; returns `None` if one of them is
+/// invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in `checker`.
 pub(crate) fn build(
+    port: &mut LosslessPort,
     (nic, key): (&spec::Nic, String),
     (headroom, packet): (Bytes, Bytes),
     lossless: &[u8],
     checker: &mut Checker<'_>,
-) -> Option<(Option<ReceiveConfig>, Option<Storm>)> {
-    let mut pauses = (None, None);
+) -> Option<()> {
     let is_silent = nic.receive.is_none() && nic.pfc_storm.is_none();
     checker.require(is_silent || nic.shaper.is_none(), &format!("{key}.shaper"), || {
         "must be left out, because a shaper delays the PFC frames of a receive buffer or a PFC storm"
             .to_owned()
     });
     if let Some(wanted) = &nic.receive {
-        pauses.0 = Some(receive(wanted, (headroom, packet), &format!("{key}.receive"), checker)?);
+        port.receive = Some(receive(wanted, (headroom, packet), &format!("{key}.receive"), checker)?);
+        port.receive_needed = headroom;
     }
     if let Some(wanted) = &nic.pfc_storm {
-        pauses.1 = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
+        port.storm = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
     }
-    Some(pauses)
+    // Only the NIC's own pauses end, so the action has no effect on the packets that it sends.
+    port.nic_watchdog = nic.watchdog.as_ref().map(|wanted| {
+        let times = [wanted.detection, wanted.restoration, wanted.poll];
+        watchdog(times, WatchdogAction::Forward, &format!("{key}.watchdog"), checker)
+    });
+    Some(())
+}
+
+/// Returns the configuration of the watchdog whose key is `key`. `times` are those of detection, restoration and polls. Problems are
+/// recorded in `checker`.
+pub(crate) fn watchdog(
+    times: [Time; 3],
+    action: WatchdogAction,
+    key: &str,
+    checker: &mut Checker<'_>,
+) -> WatchdogConfig {
+    let [detection, restoration, poll] = times.map(|time| time.0);
+    checker.require(poll > Duration::ZERO, &format!("{key}.poll"), || {
+        format!("must be a time above zero, got {poll}")
+    });
+    for (name, time) in [("detection", detection), ("restoration", restoration)] {
+        checker.require(time >= poll, &format!("{key}.{name}"), || {
+            format!("must be at least the time between two polls, {poll}, got {time}")
+        });
+    }
+    WatchdogConfig { detection, restoration, poll, action }
 }
 
 /// Returns the thresholds of a receive buffer whose key is `key`. After a pause, up to `headroom` bytes can arrive in packets of up to

@@ -36,6 +36,7 @@ impl Experiment {
             warnings.extend(self.unheard_incasts());
         }
         warnings.extend(self.small_headroom());
+        warnings.extend(self.small_receive_buffers());
         warnings.extend(self.short_quanta());
         warnings.extend(self.idle_shaper());
         warnings.extend(self.late_acknowledgements());

@@ -33,6 +33,7 @@ mod lifecycle;
 mod lists;
 mod lossless;
 mod models;
+mod nic_watchdog;
 mod opening;
 mod own_tcp;
 mod partitions;

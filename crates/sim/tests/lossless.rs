@@ -277,6 +277,13 @@ fn impossible_settings_are_refused_with_the_numbers() {
         ("headroom", "0B", "a lossless class without headroom loses packets, got 0B"),
         ("headroom", "500KB", "0B + 1.5MB, and one packet of 1.5KB: at least 1501.5KB, got 1MB"),
         ("alpha", "0.3", "must be a power of two from 1/128 to 8, got 0.3"),
+        (
+            "pause",
+            "802.3x",
+            "switch.lossless.pause: must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with \
+             switch.port = \"fifo\", a PFC pause of one class stops all packets of a port",
+        ),
+        ("pause", "none", "expected one of \"pfc\", \"802.3x\""),
         ("classes", "[9]", "must be distinct classes from 0 to 7, at least one, got [9]"),
         (
             "quanta",

@@ -141,7 +141,7 @@ fn a_ring_of_routes_runs_if_it_is_allowed() {
 
 /// A source of class 0 at 100 Gb/s in packets of 1,500 bytes, which take 120 ns. The hosts are `a` at switch s0 and `b` at the last switch of
 /// a chain. `nic` is a table of the NIC of `b`.
-fn chain(switches: usize, stop: &str, nic: &str) -> String {
+pub(crate) fn chain(switches: usize, stop: &str, nic: &str) -> String {
     let links: Vec<String> =
         (1..switches).map(|switch| format!("{{ between = ['s{}', 's{switch}'] }}, ", switch - 1)).collect();
     format!(
@@ -231,6 +231,11 @@ fn a_slow_host_gets_its_rate_without_loss() {
     assert!(host.max_headroom <= host.headroom && host.dropped == 0, "{host:?}");
     assert_eq!(report.summary()["packets"]["dropped"], 0);
     // Too little room above xoff makes the run invalid.
+    let warnings = parse(&receive("buffer = '40KB', xoff = '35KB'"), &[]).warnings();
+    let expected = "the receive buffer of b has room for 5KB above xoff, but 42.301KB can arrive after a pause: up to 37.301KB can be lost; use \
+                    host.nic.receive.xoff = \"auto\"";
+    assert_eq!(warnings.iter().filter(|text| *text == expected).count(), 1, "{warnings:?}");
+    assert!(!experiment.warnings().iter().any(|text| text.contains("receive buffer")));
     let report = run(&receive("buffer = '40KB', xoff = '35KB'"), &[]);
     let problems = report.problems();
     let [problem] = &problems[..] else { panic!("{problems:?}") };

@@ -49,10 +49,19 @@ impl Totals {
 }
 
 impl Report {
-    /// Returns the totals of the hosts' NICs and of the switches.
+    /// Returns the totals of the hosts' NICs and of the switches. In networks with lossless classes, the dropped packets of switches include
+    /// those that were dropped before they reached a port. Packets that receive buffers dropped are not included.
     pub(super) fn nics_and_switches(&self) -> (Totals, Totals) {
         let hosts = self.experiment.network.hosts;
-        (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))
+        let nics = self.totals(|link| link.from.0 < hosts);
+        let mut switches = self.totals(|link| link.from.0 >= hosts);
+        if self.experiment.network.lossless.is_some() {
+            for lost in self.lost.values() {
+                switches.dropped += lost.packets - lost.packets_in_nics;
+                switches.dropped_data += lost.data - lost.data_in_nics;
+            }
+        }
+        (nics, switches)
     }
 
     /// Returns the totals of each kind of port as JSON; kinds of host ports come first.

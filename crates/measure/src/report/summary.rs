@@ -25,16 +25,15 @@ impl Report {
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
-        let (mut nics, mut switches) = self.nics_and_switches();
+        let (mut nics, switches) = self.nics_and_switches();
         let mut lost = Lost::default();
         self.lost.values().for_each(|&link| lost += link);
-        let data_dropped = nics.dropped_data + switches.dropped_data + lost.data;
-        if self.experiment.network.lossless.is_some() {
-            // Packets refused at ingress or by a receive buffer reach no port.
-            nics.dropped += lost.packets_in_nics;
-            nics.dropped_data += lost.data_in_nics;
-            switches.dropped += lost.packets - lost.packets_in_nics;
-            switches.dropped_data += lost.data - lost.data_in_nics;
+        nics.dropped += lost.packets_in_nics;
+        nics.dropped_data += lost.data_in_nics;
+        let mut data_dropped = nics.dropped_data + switches.dropped_data;
+        if self.experiment.network.lossless.is_none() {
+            // No port has dropped the packets in flight on a link that went down.
+            data_dropped += lost.data;
         }
         let mut summary = json!({
             "name": self.experiment.name,

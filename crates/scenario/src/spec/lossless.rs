@@ -28,6 +28,9 @@ pub(crate) struct Lossless {
     /// lossless class with the number of the priority; other priorities have no effect. Default: that queue.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) pfc_priority_to_queue: NumberMap,
+    /// Kind of the pauses. Default `"pfc"`.
+    #[serde(default)]
+    pub(crate) pause: PauseKind,
     /// Limit on the shared memory that a group uses: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips
     /// (SONiC: `dynamic_th` is its exponent). Default 1, unless `limit` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,6 +83,18 @@ pub(crate) struct Lossless {
     /// `routing_loops`. Default with `routing_loops`: 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u8>,
+}
+
+/// Kind of the pauses that protect lossless classes. Default `"pfc"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PauseKind {
+    /// Priority flow control (IEEE 802.1Q clause 36), which pauses single classes.
+    #[default]
+    Pfc,
+    /// Pauses of a whole link (IEEE 802.3x), which are not modelled. Such a scenario is refused.
+    #[serde(rename = "802.3x")]
+    Link,
 }
 
 /// PFC watchdog: a queue that stays paused for the detection time ignores pauses until no PFC frame has come for the restoration time. The

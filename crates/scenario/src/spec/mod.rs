@@ -34,9 +34,9 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::{CyclicRoutes, Lossless, RoutingLoop, StormAction, Watchdog};
+pub(crate) use lossless::{CyclicRoutes, Lossless, PauseKind, RoutingLoop, StormAction, Watchdog};
 pub(crate) use marker::*;
-pub(crate) use nic_pauses::{PfcStorm, Receive};
+pub(crate) use nic_pauses::{NicWatchdog, PfcStorm, Receive};
 pub(crate) use offloads::*;
 pub(crate) use port::*;
 pub(crate) use query::*;
@@ -232,6 +232,9 @@ pub(crate) struct Nic {
     /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pfc_storm: Option<PfcStorm>,
+    /// PFC watchdog of the NIC, which ends pauses that the NIC itself sends for too long. Requires `switch.lossless`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) watchdog: Option<NicWatchdog>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
@@ -320,6 +323,7 @@ impl Default for Nic {
             coalescing: None,
             receive: None,
             pfc_storm: None,
+            watchdog: None,
             port: Port::default(),
             markers: Vec::new(),
             shaper: None,

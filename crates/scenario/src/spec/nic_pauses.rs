@@ -1,4 +1,4 @@
-//! Hosts that pause their switch: receive buffers of slow hosts, and PFC storms.
+//! Hosts that pause their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,31 @@ pub(crate) struct PfcStorm {
     pub(crate) classes: Option<Vec<u8>>,
 }
 
+/// PFC watchdog of a NIC: if the NIC has paused its switch for the detection time without a break, it stops sending pauses, and drops
+/// packets when its receive buffer is full. It may pause its switch again when it has had no reason to do so for the restoration time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NicWatchdog {
+    /// Time of an unbroken pause after which the NIC stops sending pauses. Default `"100ms"`, as in the mlx5 driver of Linux with the
+    /// automatic `pfc-prevention-tout`.
+    #[serde(default = "tenth")]
+    pub(crate) detection: Time,
+    /// Time without a reason for a pause after which the NIC may send pauses again. Default `"100ms"`.
+    #[serde(default = "tenth")]
+    pub(crate) restoration: Time,
+    /// Time between two polls, at most `detection` and `restoration`. Default `"10ms"`.
+    #[serde(default = "hundredth")]
+    pub(crate) poll: Time,
+}
+
 fn no_time() -> Time {
     Time(Duration::ZERO)
+}
+
+fn tenth() -> Time {
+    Time(Duration::from_millis(100))
+}
+
+fn hundredth() -> Time {
+    Time(Duration::from_millis(10))
 }

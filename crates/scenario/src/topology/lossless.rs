@@ -1,7 +1,7 @@
 //! Lossless classes of a network: ingress accounting of switches, priority groups of ports, and pause times.
 
 use serde::Serialize;
-use shallows_core::{Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::headroom::sonic_spectrum;
 use shallows_switch::ingress::{self, ClassMaps, GroupConfig};
 use shallows_switch::pfc::{PRIORITIES, ReceiveConfig, WatchdogConfig};
@@ -46,8 +46,12 @@ pub struct LosslessPort {
     pub sonic: Option<sonic_spectrum::Headroom>,
     /// Receive buffer of a host that reads at a limited rate.
     pub receive: Option<ReceiveConfig>,
+    /// Bytes that can arrive at that buffer after the decision to pause.
+    pub receive_needed: Bytes,
     /// PFC storm of a host.
     pub storm: Option<Storm>,
+    /// PFC watchdog of a host's NIC.
+    pub nic_watchdog: Option<WatchdogConfig>,
 }
 
 /// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.

@@ -1,7 +1,9 @@
-//! Hosts that pause their switch: receive buffers of slow hosts, and PFC storms. Only networks with lossless classes have them.
+//! Hosts that pause their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs. Only networks with lossless classes have
+//! them.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
+use shallows_switch::pfc::{Poll, Verdict};
 
 use crate::network::pauses::PausePort;
 use crate::network::{Driver, LinkAt, Network};
@@ -47,13 +49,36 @@ impl<T: Copy + Default> Network<T> {
 }
 
 impl PausePort {
-    /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm; otherwise resumes the switch.
-    /// Has no effect at ports of switches.
+    /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if the host has sent it for the detection time without a
+    /// break. The host may pause its switch again when it has had no reason to do so at all polls of the restoration time.
+    pub(super) fn poll_nic(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
+        if !self.is_host {
+            return;
+        }
+        let Some(config) = self.due_poll(now) else { return };
+        for &class in classes {
+            let has_reason = is_congested || self.storms(now, class);
+            let counts = &mut self.counts[usize::from(class)];
+            counts.congested_polls += u64::from(has_reason);
+            let poll = Poll {
+                is_paused: counts.sent > counts.resumed,
+                frames: counts.congested_polls,
+                resumes: counts.resumed,
+            };
+            if self.watchdogs[usize::from(class)].on_poll(poll, &config) == Some(Verdict::Storm) {
+                counts.storms += 1;
+            }
+        }
+    }
+
+    /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm, unless the watchdog of the
+    /// host has ended its pauses; otherwise resumes the switch. Has no effect at ports of switches.
     pub(super) fn pause_switch(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
         // At a switch, its priority groups decide about pauses.
         let own = if self.is_host { classes } else { &[] };
         for &class in own {
-            let pauses = is_congested || self.storms(now, class);
+            let has_reason = is_congested || self.storms(now, class);
+            let pauses = has_reason && !self.watchdogs[usize::from(class)].is_stormed();
             if self.pauser.set(class, pauses) {
                 let counts = &mut self.counts[usize::from(class)];
                 *if pauses { &mut counts.sent } else { &mut counts.resumed } += 1;

@@ -44,16 +44,15 @@ impl<T: Copy + Default> Network<T> {
             }
             receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
+            let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
                 timers: PauseTimers::new(link.port.rate(), of_port.response),
                 queues: of_port.queues,
                 is_host: books[place].is_none(),
+                watchdog,
                 watchdogs: Default::default(),
-                poll_at: match &config.watchdog {
-                    Some(watchdog) if books[place].is_some() => Instant::ZERO + watchdog.poll,
-                    _ => Instant::MAX,
-                },
+                poll_at: watchdog.map_or(Instant::MAX, |watchdog| Instant::ZERO + watchdog.poll),
                 storm: of_port.storm.clone(),
                 sender: network.links[number].reverse,
                 event: Instant::MAX,
@@ -67,7 +66,6 @@ impl<T: Copy + Default> Network<T> {
         };
         let lossless = Lossless {
             waiting: self.nodes.iter().map(waiting).collect(),
-            watchdog: config.watchdog,
             cyclic: config.cyclic,
             ttl: config.ttl,
             expired: BTreeMap::new(),
@@ -196,6 +194,11 @@ impl<T: Copy + Default> Network<T> {
     pub(super) fn lose_at(&mut self, wire: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
+        self.lose(number, is_at_host, payload, driver);
+    }
+
+    /// Counts a packet that is dropped outside the queues of ports, as lost by the link with this number.
+    pub(super) fn lose(&mut self, number: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += 1;
         let mut lost = Lost::one(driver.discard(None, payload));
         if is_at_host {
@@ -232,7 +235,9 @@ impl<T: Copy + Default> Network<T> {
             port.event = Instant::MAX;
         }
         let receiver = &lossless.receivers[place as usize];
-        port.pause_switch(now, &lossless.classes, receiver.as_ref().is_some_and(ReceiveBuffer::is_congested));
+        let is_congested = receiver.as_ref().is_some_and(ReceiveBuffer::is_congested);
+        port.poll_nic(now, &lossless.classes, is_congested);
+        port.pause_switch(now, &lossless.classes, is_congested);
         port.timers.advance(now, &mut lossless.changes);
         for change in lossless.changes.drain(..) {
             match change {
@@ -248,11 +253,7 @@ impl<T: Copy + Default> Network<T> {
                 }
             }
         }
-        if port.poll_at <= now
-            && let Some(config) = &lossless.watchdog
-        {
-            port.poll(now, config, &lossless.classes, link, &mut lossless.intervals);
-        }
+        port.poll_queues(now, &lossless.classes, link, &mut lossless.intervals);
         let mut frame = None;
         if port.pauser.wake_at().is_some_and(|at| at <= now) && link.port.busy_until() <= now {
             frame = port.pauser.poll_frame(now);

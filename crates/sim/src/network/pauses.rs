@@ -26,8 +26,6 @@ pub(super) struct Lossless<T> {
     pub(super) ports: Vec<PausePort>,
     /// Receive buffers of hosts that read at a limited rate, by port.
     pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
-    /// Configuration of the watchdogs of switches.
-    pub(super) watchdog: Option<WatchdogConfig>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
     /// Waiting packets of each node by place; empty unless `cyclic`.
@@ -54,7 +52,9 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// Queue that each lossless priority pauses; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
-    /// Watchdog of each priority. `poll_at` is the time of their next poll; `Instant::MAX` without watchdogs.
+    /// Configuration of the port's watchdogs, and the watchdog of each priority. At switches, they watch the pauses that the other end
+    /// imposes; at hosts, those that the host imposes. `poll_at` is the time of the next poll; `Instant::MAX` without watchdogs.
+    pub(super) watchdog: Option<WatchdogConfig>,
     pub(super) watchdogs: [Watchdog; PRIORITIES],
     pub(super) poll_at: Instant,
     /// Whether a host has this port.
@@ -124,6 +124,8 @@ pub(super) struct PriorityCounts {
     /// Number of times that a host has paused its switch, and number of times that it has resumed it.
     pub(super) sent: u64,
     pub(super) resumed: u64,
+    /// Number of polls at which a host had a reason to pause its switch.
+    pub(super) congested_polls: u64,
     /// Number of packets that arrived at the port and were dropped because the headroom or the host's receive buffer was full.
     pub(super) refused: u64,
     /// Start of the current pause.
@@ -131,12 +133,14 @@ pub(super) struct PriorityCounts {
 }
 
 impl<T> Lossless<T> {
-    /// Counts a packet that arrived at the port with the index `place` and is dropped for lack of room, if its class is lossless.
+    /// Counts a packet that arrived at the port with the index `place` and is dropped for lack of room, if its class is lossless. If the
+    /// watchdog of a host has ended the host's pauses, the watchdog has caused the drop.
     pub(super) fn refuse(&mut self, place: u32, header: &Header) {
         let class = usize::from(self.maps.class(header.class()));
-        if let Some(counts) = self.ports[place as usize].counts.get_mut(class) {
-            counts.refused += 1;
-        }
+        let port = &mut self.ports[place as usize];
+        let Some(counts) = port.counts.get_mut(class) else { return };
+        let by_watchdog = port.is_host && port.watchdogs[class].is_stormed();
+        *if by_watchdog { &mut counts.dropped_by_watchdog } else { &mut counts.refused } += 1;
     }
 
     /// Checks the ingress books. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the network

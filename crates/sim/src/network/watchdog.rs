@@ -2,7 +2,7 @@
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
-use shallows_measure::{Lost, PauseInterval};
+use shallows_measure::PauseInterval;
 use shallows_switch::pfc::{PRIORITIES, Poll, Verdict, WatchdogAction, WatchdogConfig};
 
 use crate::network::link::Link;
@@ -21,19 +21,16 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) -> bool {
         let Some(lossless) = self.lossless.as_deref_mut() else { return false };
-        let drops = |config: &WatchdogConfig| config.action == WatchdogAction::Drop;
-        if !lossless.watchdog.as_ref().is_some_and(drops) {
+        let port = &mut lossless.ports[place as usize];
+        if port.watchdog.is_none_or(|config| config.action != WatchdogAction::Drop) {
             return false;
         }
         let class = usize::from(lossless.maps.class(header.class()));
-        let port = &mut lossless.ports[place as usize];
         if !port.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed()) {
             return false;
         }
         port.counts[class].dropped_by_watchdog += 1;
-        self.tally.packets_dropped += 1;
-        let lost = Lost::one(driver.discard(None, payload));
-        *self.lost.entry(self.links[place as usize].number).or_default() += lost;
+        self.lose(self.links[place as usize].number, false, payload, driver);
         true
     }
 }
@@ -68,21 +65,30 @@ impl PausePort {
         }
     }
 
-    /// Polls the watchdogs of the port.
-    pub(super) fn poll<T: Copy + Default>(
+    /// Returns the configuration of the watchdogs if they must be polled now, and schedules the next poll.
+    pub(super) fn due_poll(&mut self, now: Instant) -> Option<WatchdogConfig> {
+        let config = self.watchdog.filter(|_| self.poll_at <= now)?;
+        self.poll_at = now + config.poll;
+        Some(config)
+    }
+
+    /// Polls the watchdogs of a switch's port if they are due.
+    pub(super) fn poll_queues<T: Copy + Default>(
         &mut self,
         now: Instant,
-        config: &WatchdogConfig,
         classes: &[u8],
         link: &mut Link<T>,
         intervals: &mut Vec<PauseInterval>,
     ) {
-        self.poll_at = now + config.poll;
+        if self.is_host {
+            return;
+        }
+        let Some(config) = self.due_poll(now) else { return };
         for &class in classes {
             let counts = &mut self.counts[usize::from(class)];
             let is_paused = self.timers.is_paused(class);
             let poll = Poll { is_paused, frames: counts.pause_frames, resumes: counts.ends };
-            match self.watchdogs[usize::from(class)].on_poll(poll, config) {
+            match self.watchdogs[usize::from(class)].on_poll(poll, &config) {
                 Some(Verdict::Storm) => {
                     counts.storms += 1;
                     self.go(now, class, link, intervals);

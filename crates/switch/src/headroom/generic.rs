@@ -41,10 +41,9 @@ impl Headroom {
             let scaled = (u128::from(bytes.0) * u128::from(link.rate.0)).div_ceil(link.reverse_rate.0.into());
             Bytes(scaled as u64)
         };
-        let on_the_wire = 2 * u128::from(link.propagation.0) * u128::from(link.rate.0);
         Self {
             own: ratio(link.packet + FRAME_SIZE),
-            cable: Bytes(on_the_wire.div_ceil(8_000_000_000_000) as u64),
+            cable: link.rate.bytes_in_up(link.propagation * 2),
             response: link.response,
             peer: link.packet,
         }
