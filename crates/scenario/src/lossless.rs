@@ -32,22 +32,7 @@ pub(crate) fn build(
     checker: &mut Checker<'_>,
 ) -> Option<Lossless> {
     let before = checker.problems.len();
-    checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
-        "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
-         a PFC pause of one class stops all packets of a port"
-            .to_owned()
-    });
-    checker.require(
-        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
-        "switch.lossless.sonic",
-        || {
-            format!(
-                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
-                 \"{}\"",
-                wanted.headroom
-            )
-        },
-    );
+    check_keys(wanted, checker);
     check_ports(network, checker);
     classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
@@ -109,6 +94,36 @@ pub(crate) fn build(
         cyclic,
         ttl: (!wanted.routing_loops.is_empty()).then(|| wanted.ttl.unwrap_or(LONGEST_TTL)),
     })
+}
+
+/// Rejects pauses that are not modelled, and inputs of a formula that is not used.
+fn check_keys(wanted: &spec::Lossless, checker: &mut Checker<'_>) {
+    checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
+        "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
+         a PFC pause of one class stops all packets of a port"
+            .to_owned()
+    });
+    checker.require(
+        wanted.sonic.is_none() || wanted.headroom == HeadroomSize::SonicSpectrum,
+        "switch.lossless.sonic",
+        || {
+            format!(
+                "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \
+                 \"{}\"",
+                wanted.headroom
+            )
+        },
+    );
+}
+
+/// Returns the configuration of the watchdogs of switches.
+fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfig {
+    let action = match wanted.action {
+        StormAction::Drop => WatchdogAction::Drop,
+        StormAction::Forward => WatchdogAction::Forward,
+    };
+    let times = [wanted.detection, wanted.restoration, wanted.poll];
+    nic_pauses::watchdog(times, action, "switch.lossless.watchdog", checker)
 }
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.

@@ -36,7 +36,7 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::{CyclicRoutes, Lossless, PauseKind, RoutingLoop, StormAction};
+pub(crate) use lossless::{CyclicRoutes, Lossless, PauseKind, RoutingLoop, StormAction, Watchdog};
 pub(crate) use marker::*;
 pub(crate) use nic_pauses::{NicWatchdog, PfcStorm, Receive};
 pub(crate) use offloads::*;
