@@ -50,13 +50,15 @@ fn a_window_of_bytes_is_open_while_fewer_bytes_are_outstanding() {
 
 #[test]
 fn a_window_below_a_packet_lets_single_packets_pass() {
-    let window = Window::Fixed(Duration::from_nanos(1));
-    let mut pair =
-        Pair::losing(Config { ack_every: 16, congestion: dctcp(window), ..config(Recovery::GoBackN) }, &[]);
-    pair.post(ns(0), 3_000);
-    pair.run();
-    // Each packet leaves when the previous one is acknowledged, 10 µs after it has left.
-    assert_eq!([0, 1, 2].map(|psn| pair.times_of(psn)), [[0], [10_000], [20_000]]);
+    // Windows of 0 and 1 byte.
+    for time in [0, 1] {
+        let congestion = dctcp(Window::Fixed(Duration::from_nanos(time)));
+        let mut pair = Pair::losing(Config { ack_every: 16, congestion, ..config(Recovery::GoBackN) }, &[]);
+        pair.post(ns(0), 3_000);
+        pair.run();
+        // Each packet leaves when the previous one is acknowledged, 10 µs after it has left.
+        assert_eq!([0, 1, 2].map(|psn| pair.times_of(psn)), [[0], [10_000], [20_000]]);
+    }
 }
 
 #[test]
@@ -162,10 +164,10 @@ fn timers_of_an_idle_queue_pair_wait_for_the_next_message() {
 #[test]
 fn each_recovery_reports_one_loss_to_the_control() {
     for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat, irn(100)] {
-        // Packets 10, 60 and 103 are lost, and packets follow each of them. Packet 99, the last one of its message, costs a timeout. Round trips of 10 µs
-        // are below Swift's target, so that it has no other reason to reduce its window.
+        // Packets 10, 60 and 100 are lost, and packets follow each of them. Packet 99, the last one of its message, costs a timeout. Round
+        // trips of 10 µs are below Swift's target, so that it has no other reason to reduce its window.
         let congestion = congestion::Config::Swift(swift::Config::htsim(Bytes(1_000)));
-        let mut pair = Pair::losing(Config { congestion, ..config(recovery) }, &[10, 60, 99, 103]);
+        let mut pair = Pair::losing(Config { congestion, ..config(recovery) }, &[10, 60, 99, 100]);
         pair.post(ns(0), 100_000);
         pair.run();
         pair.post(pair.now, 10_000);
