@@ -52,7 +52,9 @@ pub(crate) fn in_network(spec: Resolved, network: &Network) -> (Resolved, Option
 
 fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
     let common = spec.topology.common();
-    let (mtu, every) = (path_mtu(roce), headers(&roce.congestion) + common.framing);
+    // A larger MTU is rejected later.
+    let mtu = path_mtu(roce).min(MTUS.1);
+    let every = headers(&roce.congestion) + common.framing;
     let base_rtt = network.base_rtt_with(mtu + every, every + rdma::AETH);
     Setting { mtu, line_rate: common.rate, base_rtt }
 }

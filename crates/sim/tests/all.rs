@@ -42,6 +42,7 @@ mod progress;
 mod queries;
 mod queueing;
 mod roce;
+mod roce_controls;
 mod shaped;
 mod storms;
 mod switch_papers;

@@ -88,14 +88,33 @@ fn counts(report: &Report, name: &str) -> u64 {
     report.summary()["queue_pairs"][name].as_u64().expect("a count")
 }
 
+const CONTROLS: [&str; 10] = [
+    "none",
+    "dcqcn",
+    "dcqcn-connectx",
+    "timely",
+    "timely-patched",
+    "swift",
+    "hpcc",
+    "powertcp",
+    "theta-powertcp",
+    "dctcp",
+];
+
 #[test]
 fn results_are_the_same_on_any_number_of_threads() {
-    for congestion in ["none", "dcqcn", "dcqcn-connectx"] {
+    let mut digests = Vec::new();
+    for congestion in CONTROLS {
         let experiment = parse(INCAST, &[("roce.congestion", congestion)]);
-        on_any_number_of_threads(&experiment, |report| {
+        let (times, pairs, _) = on_any_number_of_threads(&experiment, |report| {
             (completion_times(report), report.summary()["queue_pairs"].clone(), report.pauses().to_vec())
         });
+        assert!(times.iter().all(Option::is_some), "{congestion}: {times:?}");
+        assert!(pairs["cuts"].as_u64() > Some(0) || congestion == "none", "{congestion}: {pairs}");
+        digests.push((times, pairs));
     }
+    // Each control has results of its own.
+    assert!((1..digests.len()).all(|place| !digests[..place].contains(&digests[place])), "{digests:?}");
 }
 
 #[test]
