@@ -9,7 +9,7 @@ use shallows_switch::aqm::{Aqm, Hears, Installed};
 use shallows_switch::buffer::{Cell, Policy};
 use shallows_switch::headroom::largest_response;
 use shallows_switch::ingress::{self, GroupConfig, GroupLimit, PoolConfig};
-use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, pause_time};
+use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_time};
 
 use crate::check::Checker;
 use crate::class_maps::Classes;
@@ -67,14 +67,7 @@ pub(crate) fn build(
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
         .collect();
-    let watchdog = wanted.watchdog.as_ref().map(|wanted| {
-        let times = [wanted.detection, wanted.restoration, wanted.poll];
-        let action = match wanted.action {
-            StormAction::Drop => WatchdogAction::Drop,
-            StormAction::Forward => WatchdogAction::Forward,
-        };
-        nic_pauses::watchdog(times, action, "switch.lossless.watchdog", checker)
-    });
+    let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
     (checker.problems.len() == before).then_some(())?;
     // The lossy group has no limit of its own, so that the egress queue decides.
     for port in &mut ports {
