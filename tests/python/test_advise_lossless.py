@@ -22,6 +22,7 @@ from shallows.advisor.lossless import Groups
 from shallows.advisor.race import Drop, Progress, Race
 from shallows.advisor.readers import read, sonic
 from shallows.advisor.recommendation import recommend
+from shallows.advisor.robustness import check
 from shallows.advisor.simulated import assumptions, document, lossless_memory, sweep_text
 from shallows.advisor.simulated_groups import needed
 from shallows.advisor.today import today_of
@@ -291,6 +292,24 @@ def test_a_candidate_that_loses_lossless_packets_cannot_win(tmp_path: Path) -> N
     by_name = {row[0]: row for row in table.rows}
     assert by_name["starved"][1] == "invalid"
     assert float(by_name["no ECN"][-2].replace(",", "")) > 0
+
+
+def test_a_recommendation_that_loses_packets_in_a_changed_fabric_flips(tmp_path: Path) -> None:
+    fabric = four(buffer={"pool": "600KB", "ports_per_pool": 16}, traffic={"load": [0.9]}, goal="throughput")
+    other = next(each for each in candidates(fabric) if each.name == "no ECN")
+    starved = replace(other, name="starved", groups=replace(fabric.groups, alpha=1 / 128, pool=80_000))
+    race = Race(fabric, [other, replace(other, name="third", alpha=1.0)], tmp_path, choose_engine("local", 1))
+    race.run(0.0, lambda *_: None, 1)
+    found = recommend(race)
+    standing = replace(found.standing, candidate=starved)
+    found = replace(found, candidate=starved, standings=(standing, *found.standings[1:]))
+    once = iter([True])
+    (effect,) = check(
+        found, fabric, tmp_path, choose_engine("local", 1), lambda: next(once, False), lambda *_: None, 1
+    )
+    assert effect.flips
+    assert "; invalid: " in effect.text
+    assert "dropped at 95 % load, seed 1" in effect.text
 
 
 def test_a_candidate_that_only_an_invalid_one_had_beaten_comes_back(tmp_path: Path) -> None:
