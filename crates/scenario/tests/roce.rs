@@ -45,8 +45,8 @@ fn control(congestion: &str) -> Config {
     pairs.expect("queue pairs").config.congestion.clone()
 }
 
-/// Returns the longest round-trip time for packets of these sizes on the wire: four delays at hosts, six of links, and two links of 100 Gb/s
-/// and one of 50 Gb/s in each direction.
+/// Returns the longest round-trip time for packets of these sizes on the wire: four delays at hosts, six of links, and two links of
+/// 100 Gb/s and one of 50 Gb/s in each direction.
 fn longest(data: u64, ack: u64) -> Duration {
     let sent = |size: u64| Duration(2 * size * 80 + size * 160);
     Duration::from_nanos(4 * 500 + 6 * 1_000) + sent(data) + sent(ack)

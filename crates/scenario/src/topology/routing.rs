@@ -56,7 +56,7 @@ fn longest(network: &Network, time: impl Fn(&Link) -> Duration) -> Duration {
     let mut longest = Duration::ZERO;
     for (target, edge) in edges.iter().enumerate().filter(|(_, edge)| !edge.is_empty()) {
         longest = longest.max(edge.iter().take(2).copied().sum());
-        for (switch, between) in graph.longest_delays(target, &delay) {
+        for (switch, between) in graph.longest_delays(target, delay) {
             if let Some(&first) = edges[switch].first()
                 && switch != target
             {

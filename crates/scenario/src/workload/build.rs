@@ -88,7 +88,9 @@ pub(crate) fn build(
     }
     if let Some(roce) = &spec.roce {
         for (key, class) in [("roce.ack_class", roce.ack_class), ("roce.cnp.class", roce.cnp.class)] {
-            class.map(|class| builder.class_of_replies(class, key));
+            if let Some(class) = class {
+                builder.class_of_replies(class, key);
+            }
         }
     }
     builder.traffic
