@@ -19,6 +19,7 @@ mod presets;
 mod queries;
 mod renamed;
 mod robust;
+mod roce;
 mod schema;
 mod timing;
 mod topology;

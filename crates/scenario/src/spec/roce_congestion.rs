@@ -165,7 +165,8 @@ pub(crate) struct Timely {
     /// Round-trip time that normalises the gradient (minRTT). Default `"20us"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rtt: Option<Time>,
-    /// Rate δ that an increase adds. Default: a thousandth of the rate of the hosts' links, at least 1 Mb/s: the paper's 10 Mb/s at 10 Gb/s.
+    /// Rate δ that an increase adds. Default: a thousandth of the rate of the hosts' links, at least 1 Mb/s. The paper has
+    /// 10 Mb/s at 10 Gb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) increase: Option<Speed>,
     /// Smallest rate. Default `"10Mbps"`; with `preset = "hpcc-repo"`, `"1Gbps"`.
@@ -270,7 +271,7 @@ pub(crate) struct Hpcc {
     /// Default 0: the authors' project page calls the 5 in the paper a typing error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_stage: Option<u32>,
-    /// Bytes W_AI that an update adds to the window. Default: C·`base_rtt`·(1 − 0.95)/100, with C the rate of the hosts' links, which leaves
+    /// Bytes W_AI that an update adds to the window. Default: C·`base_rtt`·(1 − 0.95)/100, with C the rate of the hosts' links. It leaves
     /// room for 100 queue pairs at the default target (section 3.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Size>,
