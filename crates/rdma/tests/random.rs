@@ -44,9 +44,10 @@ fn congestion() -> impl Strategy<Value = congestion::Config> {
     (0..7, window).prop_map(move |(kind, window)| match kind {
         0 => congestion::Config::Dcqcn(dcqcn::Config { window, ..dcqcn::Config::sigcomm15() }),
         1 => congestion::Config::ConnectX(connectx::Config { window, ..connectx::Config::hpcc_repo(RATE) }),
-        2 => {
-            congestion::Config::Dctcp(dctcp::Config { window, ..dctcp::Config::hpcc_repo(Bytes(1_000), rtt) })
-        }
+        2 => congestion::Config::RdmaDctcp(dctcp::Config {
+            window,
+            ..dctcp::Config::hpcc_repo(Bytes(1_000), rtt)
+        }),
         3 => congestion::Config::Timely(timely::Config::timely(RATE)),
         4 => congestion::Config::Swift(swift::Config::htsim(Bytes(1_000))),
         5 => congestion::Config::PowerTcp(powertcp::Config::nsdi22(powertcp::Signal::Delay, RATE, rtt, 4)),

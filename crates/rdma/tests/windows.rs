@@ -11,7 +11,7 @@ use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, irn, ns};
 /// Returns DCTCP with this window, which halves the rate at the first mark.
 fn dctcp(window: Window) -> congestion::Config {
     let [additive_increase, min_rate] = [Rate(0), Rate(1)];
-    congestion::Config::Dctcp(dctcp::Config { gain: 1.0, additive_increase, min_rate, window })
+    congestion::Config::RdmaDctcp(dctcp::Config { gain: 1.0, additive_increase, min_rate, window })
 }
 
 /// Returns a configuration with DCQCN as published, whose responder sends at most one CNP per `interval`. DCQCN's first CNPs halve the rate.

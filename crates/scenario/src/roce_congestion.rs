@@ -32,7 +32,7 @@ pub(crate) fn check(
         Config::Swift(config) => swift(config, checker),
         Config::Hpcc(config) => hpcc(config, checker),
         Config::PowerTcp(config) => powertcp(config, checker),
-        Config::Dctcp(config) => dctcp(config, checker),
+        Config::RdmaDctcp(config) => dctcp(config, checker),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn convert(congestion: &RoceCongestion, setting: &Setting) -> Config 
         RoceCongestion::ThetaPowerTcp(given) => {
             Config::PowerTcp(setting.powertcp(given, powertcp::Signal::Delay))
         }
-        RoceCongestion::Dctcp(given) => Config::Dctcp(setting.dctcp(given)),
+        RoceCongestion::Dctcp(given) => Config::RdmaDctcp(setting.dctcp(given)),
     }
 }
 

@@ -68,11 +68,12 @@ fn variants(text: &str, name: &str) -> Vec<String> {
     body.lines().skip(1).filter(is_variant).map(word).collect()
 }
 
-/// Returns whether `code` contains this path, and not only as the beginning of a longer one.
+/// Returns whether `code` contains this path, and not only as a part of a longer one.
 fn is_named(code: &str, path: &str) -> bool {
+    let continues = |letter: Option<char>| letter.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     code.match_indices(path).any(|(place, _)| {
-        let after = code[place + path.len()..].chars().next().unwrap_or(' ');
-        !(after.is_ascii_alphanumeric() || after == '_')
+        let (before, after) = (code[..place].chars().next_back(), code[place + path.len()..].chars().next());
+        !continues(before) && !continues(after)
     })
 }
 

@@ -37,7 +37,7 @@ pub enum Config {
     /// PowerTCP and θ-PowerTCP (NSDI '22).
     PowerTcp(powertcp::Config),
     /// DCTCP over RDMA, as HPCC's authors run it.
-    Dctcp(dctcp::Config),
+    RdmaDctcp(dctcp::Config),
 }
 
 impl Config {
@@ -55,7 +55,7 @@ impl Config {
             Self::PowerTcp(config) => {
                 Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
             }
-            Self::Dctcp(config) => Algorithm::Dctcp(Box::new(dctcp::Dctcp::new(config, line_rate))),
+            Self::RdmaDctcp(config) => Algorithm::RdmaDctcp(Box::new(dctcp::Dctcp::new(config, line_rate))),
         }
     }
 
@@ -66,7 +66,7 @@ impl Config {
 
     /// Returns whether the control reacts to marks, which acknowledgements must echo.
     pub fn uses_ack_marks(&self) -> bool {
-        matches!(self, Self::Dctcp(_))
+        matches!(self, Self::RdmaDctcp(_))
     }
 
     /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
@@ -189,7 +189,7 @@ algorithms!(
     Swift(swift::Swift),
     Hpcc(hpcc::Hpcc),
     PowerTcp(powertcp::PowerTcp),
-    Dctcp(dctcp::Dctcp)
+    RdmaDctcp(dctcp::Dctcp)
 );
 
 impl Algorithm {

@@ -34,7 +34,7 @@ fn presets() -> Vec<(Config, Signals)> {
         (Config::Hpcc(hpcc::Config::sigcomm19(LINE, RTT)), TELEMETRY),
         (power(powertcp::Signal::Telemetry), TELEMETRY),
         (power(powertcp::Signal::Delay), TIMES),
-        (Config::Dctcp(dctcp::Config::hpcc_repo(Bytes(1_000), RTT)), MARKS),
+        (Config::RdmaDctcp(dctcp::Config::hpcc_repo(Bytes(1_000), RTT)), MARKS),
     ]
 }
 
