@@ -20,22 +20,33 @@ pub(crate) struct Cause {
 pub(crate) struct NotificationPoint {
     /// End of the interval that the last CNP began.
     interval_end: Instant,
-    /// CNPs that the NIC has begun to create, and the times at which they leave.
+    /// Whether a packet in this interval causes another CNP at the interval's end, where the next interval begins.
+    continues: bool,
+    /// CNPs that will leave, and the times at which they leave.
     pending: VecDeque<(Instant, Cause)>,
 }
 
 impl NotificationPoint {
     /// Handles a packet that may cause a CNP. Returns its cause if the CNP leaves now.
     ///
-    /// The first marked packet causes a CNP at once. Later ones cause none until the interval has ended (DCQCN, section 3.2); the interval
-    /// therefore begins when the packet arrives and does not include the latency.
+    /// The first marked packet causes a CNP at once. While packets of an interval are marked, one CNP follows at the end of the interval
+    /// (DCQCN, section 3.2: at most one CNP per interval, "if any packet that arrives within that time window was marked"). Intervals do not
+    /// include the latency.
     pub(crate) fn on_cause(&mut self, config: &Notification, now: Instant, cause: Cause) -> Option<Cause> {
         let interval = config.interval?;
-        if now < self.interval_end {
-            return None;
+        if self.continues && now >= self.interval_end {
+            (self.interval_end, self.continues) = (self.interval_end + interval, false);
         }
-        self.interval_end = now + interval;
-        let due = now + config.latency;
+        let begin = if now >= self.interval_end {
+            self.interval_end = now + interval;
+            now
+        } else if self.continues {
+            return None;
+        } else {
+            self.continues = true;
+            self.interval_end
+        };
+        let due = begin + config.latency;
         if due == now {
             return Some(cause);
         }

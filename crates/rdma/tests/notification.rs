@@ -24,47 +24,46 @@ fn cnp(responder: &mut Responder, config: &Config, at: u64, psn: u64, marked: bo
 }
 
 #[test]
-fn a_marked_packet_causes_a_cnp_unless_the_interval_of_the_last_one_lasts() {
+fn marks_during_an_interval_cause_one_cnp_at_its_end() {
     let config = notifying(50_000, 0, false);
     let mut responder = Responder::new(&config);
-    let trace = [
-        (10_000, false, false),
-        (11_000, true, true),
-        (12_000, true, false),
-        (60_999, true, false),
-        // The interval has ended, but a mark during it causes no CNP.
-        (61_000, false, false),
-        (61_500, true, true),
-        (111_499, true, false),
-        (111_500, true, true),
-    ];
-    for ((at, marked, expected), psn) in trace.into_iter().zip(0..) {
-        let found = cnp(&mut responder, &config, at, psn, marked);
-        let reply = RdmaReply {
-            kind: RdmaReplyKind::Cnp,
-            psn: psn + 1,
-            received: (psn + 1) * 1_000,
-            echo: ns(at - 1_000),
-            marked: true,
-        };
-        assert_eq!(found, expected.then_some(reply), "at {at} ns");
+    let reply = |psn: u64, sent_at| RdmaReply {
+        kind: RdmaReplyKind::Cnp,
+        psn,
+        received: psn * 1_000,
+        echo: ns(sent_at),
+        marked: true,
+    };
+    assert_eq!(cnp(&mut responder, &config, 10_000, 0, false), None);
+    assert_eq!(cnp(&mut responder, &config, 11_000, 1, true), Some(reply(2, 10_000)));
+    assert_eq!(responder.deadline(), None);
+    for (at, psn) in [(12_000, 2), (60_999, 3)] {
+        assert_eq!(cnp(&mut responder, &config, at, psn, true), None);
+        assert_eq!(responder.deadline(), Some(ns(61_000)));
     }
+    assert_eq!(responder.on_timer(&config, ns(60_999)), None);
+    assert_eq!(responder.on_timer(&config, ns(61_000)), Some(reply(4, 11_000)));
+    assert_eq!(responder.deadline(), None);
+    // No packet is marked from 61 to 111 µs, so the next mark causes a CNP at once.
+    assert_eq!(cnp(&mut responder, &config, 80_000, 4, false), None);
+    assert_eq!(cnp(&mut responder, &config, 111_000, 5, true), Some(reply(6, 110_000)));
     assert_eq!(responder.deadline(), None);
 }
 
 #[test]
 fn the_latency_delays_cnps_and_keeps_their_spacing() {
-    // Packets arrive each microsecond, all marked. CNPs are caused at 4,000, 8,000 and 12,000 ns and leave 10 µs later.
+    // Packets arrive each microsecond from 4 to 13 µs, all marked. CNPs are caused at 4, 8, 12 and 16 µs and leave 10 µs later. Each echoes
+    // the first packet of its interval, which was sent 1 µs before it arrived.
     let config = notifying(4_000, 10_000, false);
     let mut responder = Responder::new(&config);
     for step in 4..14 {
         assert_eq!(cnp(&mut responder, &config, step * 1_000, step - 4, true), None);
     }
-    for due in [14_000, 18_000, 22_000] {
+    for (due, echo) in [(14_000, 3_000), (18_000, 4_000), (22_000, 7_000), (26_000, 11_000)] {
         assert_eq!(responder.deadline(), Some(ns(due)));
         assert_eq!(responder.on_timer(&config, ns(due - 1)), None);
         let cnp = responder.on_timer(&config, ns(due)).unwrap();
-        assert_eq!((cnp.kind, cnp.psn, cnp.echo), (RdmaReplyKind::Cnp, 10, ns(due - 11_000)));
+        assert_eq!((cnp.kind, cnp.psn, cnp.echo), (RdmaReplyKind::Cnp, 10, ns(echo)));
     }
     assert_eq!((responder.deadline(), responder.on_timer(&config, ns(90_000))), (None, None));
 }
@@ -100,12 +99,13 @@ fn cnps_cross_the_network() {
     });
     pair.post(ns(0), 4_000);
     pair.run();
-    // Packets arrive at 5,000, 6,116, 7,216 and 8,316 ns. The first and the third one cause CNPs.
+    // Packets arrive at 5,000, 6,116, 7,216 and 8,316 ns. The first one causes a CNP at once, the second and the third one at the ends of
+    // the intervals, at 7,000 and 9,000 ns.
     let cnps: Vec<_> = pair
         .replies
         .iter()
         .filter(|(_, reply)| reply.kind == RdmaReplyKind::Cnp)
         .map(|(at, _)| *at)
         .collect();
-    assert_eq!(cnps, [ns(5_500), ns(7_716)]);
+    assert_eq!(cnps, [ns(5_500), ns(7_500), ns(9_500)]);
 }
