@@ -22,6 +22,15 @@ MAPPED = MAPS | {
     "ENABLE_QCN",
     "BUFFER_SIZE",
     "L2_ACK_INTERVAL",
+    "L2_BACK_TO_ZERO",
+    "ACK_HIGH_PRIO",
+    "ENABLE_PFC",
+    "ENABLE_IRN",
+    "HAS_WIN",
+    "VAR_WIN",
+    "GLOBAL_T",
+    "MIN_RATE",
+    "RATE_BOUND",
 }
 OUTPUT = {
     "TRACE_FILE",
@@ -93,31 +102,26 @@ OF_CONWEAVE = {
 """Keys that only ConWeave's path selection (`LB_MODE 9`) reads."""
 OFF = {
     "ERROR_RATE_PER_LINK": 1,
-    "ACK_HIGH_PRIO": 1,
     "LINK_DOWN": 3,
-    "ENABLE_PFC": 1,
-    "ENABLE_IRN": 1,
     "LB_MODE": 1,
+    "NIC_TOTAL_PAUSE_TIME": 1,
 }
 """Number of values of keys that have no effect if all values are 0; `LB_MODE 0`, for example, is ECMP."""
 OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
 """Keys of Hawkeye only. In its files `BUFFER_SIZE` is in KiB, in those of other simulators in MiB."""
-UNMODELLED = {
-    "GLOBAL_T",
-    "HAS_WIN",
-    "L2_BACK_TO_ZERO",
-    "L2_CHUNK_SIZE",
-    "MIN_RATE",
-    "NIC_TOTAL_PAUSE_TIME",
-    "PAUSE_TIME",
-    "RATE_BOUND",
-    "USE_DYNAMIC_PFC_THRESHOLD",
-    "VAR_WIN",
+UNUSED = {"L2_CHUNK_SIZE", "PAUSE_TIME", "USE_DYNAMIC_PFC_THRESHOLD"}
+"""Keys that HPCC reads and does not use: its pauses do not expire, and its threshold is always dynamic."""
+OF_PFC_IN_CONWEAVE = {"PAUSE_TIME", "USE_DYNAMIC_PFC_THRESHOLD"}
+"""Keys of `UNUSED` that ConWeave uses."""
+ONLY_CONWEAVE = OF_CONWEAVE | {
+    "ENABLE_IRN",
+    "ENABLE_PFC",
+    "FLOWGEN_START_TIME",
+    "FLOWGEN_STOP_TIME",
+    "LB_MODE",
 }
-"""Keys with an effect in every mode and no counterpart in scenarios."""
-KNOWN = set().union(
-    MAPPED, OUTPUT, UNREAD, *OF_MODES.values(), OF_CONWEAVE, SEEDS, OFF, OF_HAWKEYE, UNMODELLED
-)
+"""Keys that show that a file is for ConWeave."""
+KNOWN = set().union(MAPPED, OUTPUT, UNREAD, *OF_MODES.values(), OF_CONWEAVE, SEEDS, OFF, OF_HAWKEYE, UNUSED)
 LISTS = {"AGENT_NODE", "NO_CC_NODE"}
 """Keys with a count and that many values; keys of `MAPS` have a count and that many pairs."""
 

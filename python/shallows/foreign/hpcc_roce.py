@@ -1,0 +1,142 @@
+"""The `[roce]` table for HPCC's senders (`rdma-hw.cc`), by mode of congestion control."""
+
+from typing import Any
+
+from shallows.foreign import hpcc_keys as keys
+from shallows.foreign import writing
+from shallows.foreign.hpcc_config import Config
+from shallows.foreign.hpcc_paths import Longest
+
+HEADERS = 48
+"""Header bytes of a packet without telemetry: custom-header.cc, 14 + 20 + 8 + 6."""
+IB_HEADERS = 44
+"""Headers of IP, UDP and InfiniBand (BTH, ICRC) in the scenario; the rest of `HEADERS` becomes framing."""
+RETH = 16
+"""Additional header bytes of the first packet of a flow in the scenario."""
+AETH = 4
+"""Additional header bytes of an acknowledgement in the scenario."""
+TELEMETRY = 42
+"""Bytes of in-band telemetry in a packet (int-header.h); HPCC and the scenario have the same number."""
+TIMESTAMP = 8
+"""Bytes of TIMELY's timestamp in a packet (int-header.h)."""
+ACK_CLASS = 0
+"""Class of acknowledgements with ACK_HIGH_PRIO."""
+NS_PER_S = 10**9
+MINIMUM = 100_000_000
+"""Default of MIN_RATE."""
+GAIN = 0.0625
+"""DCTCP's g if the file has none: RFC 8257 §4.2."""
+
+
+def wire(config: Config) -> tuple[int, int]:
+    """Return the MTU and the framing with which packets have HPCC's size."""
+    mode = config.modes.chosen
+    telemetry = TELEMETRY if mode == keys.HPCC else 0
+    timestamp = TIMESTAMP if mode == keys.TIMELY else 0
+    return config.payload + IB_HEADERS + RETH + telemetry, HEADERS - IB_HEADERS + timestamp
+
+
+def ack_sizes(config: Config) -> tuple[int, int]:
+    """Return the sizes of an acknowledgement on the wire in the scenario and in HPCC (qbb-header.cc)."""
+    telemetry = TELEMETRY if config.modes.chosen == keys.HPCC else 0
+    _, framing = wire(config)
+    return IB_HEADERS + AETH + framing + telemetry, max(60, 14 + 20 + 12 + telemetry)
+
+
+def roce(config: Config, longest: Longest) -> dict[str, Any]:
+    """Return the `[roce]` table."""
+    every = config.whole("L2_ACK_INTERVAL", 1, 1, 1 << 40)
+    # rdma-hw.cc: one acknowledgement per L2_ACK_INTERVAL bytes.
+    table: dict[str, Any] = {"mtu": f"{config.payload}B", "ack_every": max(1, -(-every // config.payload))}
+    if config.is_on("ENABLE_IRN", default=False):
+        table["recovery"] = {"kind": "irn", "window": max(1, -(-longest.bdp // config.payload))}
+    own_class = {"class": ACK_CLASS} if has_ack_class(config) else {}
+    if own_class:
+        table["ack_class"] = ACK_CLASS
+    if config.modes.chosen == keys.DCQCN:
+        # Every acknowledgement of a marked packet has HPCC's CNP bit.
+        table["cnp"] = {"interval": "0s", **own_class}
+    table["congestion"] = _CONTROLS[config.modes.chosen](config, longest)
+    return table
+
+
+def has_ack_class(config: Config) -> bool:
+    """Return whether acknowledgements have a class of their own."""
+    return config.is_on("ACK_HIGH_PRIO", default=False)
+
+
+def _connectx(config: Config, longest: Longest) -> dict[str, Any]:
+    return {
+        "kind": "dcqcn-connectx",
+        "gain": config.fraction("EWMA_GAIN", "DCQCN's g"),
+        "alpha_period": writing.time(config.microseconds("ALPHA_RESUME_INTERVAL", 55)),
+        "decrease_period": writing.time(config.microseconds("RATE_DECREASE_INTERVAL", 4)),
+        "increase_period": writing.time(config.microseconds("RP_TIMER")),
+        "fast_recovery": config.whole("FAST_RECOVERY_TIMES", 5),
+        "additive_increase": writing.rate(config.rate("RATE_AI")),
+        "hyper_increase": writing.rate(config.rate("RATE_HAI")),
+        "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+        "clamp": "always" if config.is_on("CLAMP_TARGET_RATE", default=False) else "after-increase",
+        **_window(config, longest),
+    }
+
+
+def _hpcc(config: Config, longest: Longest) -> dict[str, Any]:
+    # W_AI = RATE_AI · T. HPCC's code adds to the rate W/T.
+    bits = config.rate("RATE_AI") * longest.rtt_ns
+    increase = round(bits / 8 / NS_PER_S)
+    if increase * 8 * NS_PER_S != bits:
+        config.notes.append(
+            f"RATE_AI {writing.rate(config.rate('RATE_AI'))} is {bits / 8 / NS_PER_S:.2f} bytes in the "
+            f"round-trip time of {longest.rtt_ns} ns, rounded to {increase}"
+        )
+    return {
+        "kind": "hpcc",
+        "target": config.fraction("U_TARGET", "the target utilisation", 0.95),
+        "max_stage": config.whole("MI_THRESH", 5),
+        "additive_increase": f"{increase}B",
+        "base_rtt": writing.time(longest.rtt_ns * 1_000),
+        "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+    }
+
+
+def _timely(config: Config, longest: Longest) -> dict[str, Any]:
+    return {
+        "kind": "timely",
+        "preset": "hpcc-repo",
+        "increase": writing.rate(config.rate("RATE_AI")),
+        "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+        **_window(config, longest),
+    }
+
+
+def _dctcp(config: Config, longest: Longest) -> dict[str, Any]:
+    is_given = config.modes.given == keys.DCTCP and "EWMA_GAIN" not in config.ignored.keys
+    return {
+        "kind": "dctcp",
+        "gain": config.fraction("EWMA_GAIN", "DCTCP's g") if is_given else GAIN,
+        "additive_increase": writing.rate(config.rate("DCTCP_RATE_AI", 10**9)),
+        "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+        **_window(config, longest),
+    }
+
+
+def _window(config: Config, longest: Longest) -> dict[str, Any]:
+    """Return the key `window`, if HPCC's senders have a window: the largest bandwidth-delay product.
+
+    A scenario has the time in which the NIC sends the window.
+    """
+    is_required = config.modes.chosen == keys.DCTCP
+    if not (is_required or config.is_on("HAS_WIN", default=True)):
+        return {}
+    if len(longest.nics) > 1:
+        config.notes.append(
+            f"the window is {longest.bdp} bytes at NICs of {writing.rate(longest.nics[-1])}, and smaller at "
+            "slower NICs; HPCC's windows are equal at all NICs"
+        )
+    of = "current" if config.is_on("VAR_WIN", default=False) else "line"
+    rtt_ps = -(-longest.bdp * 8 * 10**12 // longest.nics[-1])
+    return {"window": {"rtt": writing.time(rtt_ps), "of": of}}
+
+
+_CONTROLS = {keys.DCQCN: _connectx, keys.HPCC: _hpcc, keys.TIMELY: _timely, keys.DCTCP: _dctcp}

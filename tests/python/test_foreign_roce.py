@@ -1,0 +1,312 @@
+"""Tests of HPCC's congestion controls, windows, pauses and queues as imported scenarios have them."""
+
+import re
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shallows
+from pages import ROOT
+from shallows.errors import ShallowsError
+from shallows.foreign.hpcc import import_hpcc
+from shallows.foreign.hpcc_paths import Longest, longest
+from shallows.foreign.hpcc_topology import Network
+from shallows.foreign.ignoring import NOTHING, Ignored
+from shallows.foreign.writing import Cable, Imported
+from shared import Shell
+
+FILES = ROOT / "experiments" / "foreign" / "hpcc"
+
+OF_MODES = {
+    # The values of `mix/config.txt` of HPCC's repository.
+    1: "EWMA_GAIN 0.00390625\nALPHA_RESUME_INTERVAL 1\nRATE_DECREASE_INTERVAL 4\nRP_TIMER 900\n"
+    "RATE_AI 50Mb/s\nRATE_HAI 100Mb/s\nMIN_RATE 100Mb/s\nFAST_RECOVERY_TIMES 1\nCLAMP_TARGET_RATE 0\n",
+    3: "RATE_AI 50Mb/s\nU_TARGET 0.95\nMI_THRESH 0\nMULTI_RATE 0\nVAR_WIN 1\nFAST_REACT 1\nINT_MULTI 4\n",
+    7: "RATE_AI 100Mb/s\nRATE_HAI 500Mb/s\nMIN_RATE 1Gb/s\nHAS_WIN 0\n",
+    8: "EWMA_GAIN 0.0625\nDCTCP_RATE_AI 615Mb/s\nMIN_RATE 1Gb/s\nVAR_WIN 1\n",
+}
+"""Keys of each mode of congestion control."""
+
+
+@pytest.fixture
+def hpcc(tmp_path: Path) -> Path:
+    """A folder with HPCC's three files: two switches with two hosts each. Round-trip time 8,180 ns."""
+    return Path(shutil.copytree(FILES, tmp_path / "mix"))
+
+
+def configured(hpcc: Path, mode: int, more: str = "", ignored: Ignored = NOTHING) -> Imported:
+    """Import the files with the keys of a mode."""
+    text = (FILES / "config.txt").read_text().replace("CC_MODE 8\nEWMA_GAIN 0.0625\nRATE_AI 40Mb/s\n", "")
+    keys = OF_MODES.get(mode, "")
+    (hpcc / "config.txt").write_text(f"{text}CC_MODE {mode}\n{keys}{more}")
+    return import_hpcc(hpcc, ignored)
+
+
+def control(hpcc: Path, mode: int, more: str = "") -> dict[str, Any]:
+    """Return `roce.congestion` of the imported scenario."""
+    congestion: dict[str, Any] = configured(hpcc, mode, more).tables["roce"]["congestion"]
+    return congestion
+
+
+def test_the_longest_round_trip_time_is_that_of_hpccs_fat_tree() -> None:
+    # A path of fat.txt: links of 1 us, of 100 Gb/s at hosts and 400 Gb/s above. 12 us there and back, and
+    # 1,000 bytes on each link: 2 · 80 + 4 · 20 ns. The smallest rate is 100 Gb/s: 153,000 bytes.
+    path = ["switch4", "switch5", "switch6", "switch7", "switch8"]
+    ends = [
+        ("host0", "switch4"),
+        ("host1", "switch4"),
+        *pairwise(path),
+        ("switch8", "host2"),
+    ]
+    rates = {"host": 100 * 10**9, "switch": 400 * 10**9}
+    cables = [Cable(pair, rates[min(pair).rstrip("0123456789")], 10**6) for pair in ends]
+    nics = (100 * 10**9,)
+    assert longest(Network([0, 1, 2], [4, 5, 6, 7, 8], cables), 1_000) == Longest(12_240, 153_000, nics)
+    # Hosts 0 and 1 alone have a switch between them: 4 us and 160 ns.
+    assert longest(Network([0, 1], [4], cables[:2]), 1_000) == Longest(4_160, 52_000, nics)
+
+
+def test_dctcp_has_hpccs_increase_and_the_window_of_its_rate(hpcc: Path) -> None:
+    assert control(hpcc, 8) == {
+        "kind": "dctcp",
+        "gain": 0.0625,
+        "additive_increase": "615Mbps",
+        "min_rate": "1Gbps",
+        "window": {"rtt": "8180ns", "of": "current"},
+    }
+    # Defaults of third.cc: DCTCP_RATE_AI 1000 Mb/s, MIN_RATE 100 Mb/s, HAS_WIN 1, VAR_WIN 0.
+    imported = import_hpcc(Path(shutil.copytree(FILES, hpcc / "of-defaults")))
+    assert imported.tables["roce"]["congestion"] == {
+        "kind": "dctcp",
+        "gain": 0.0625,
+        "additive_increase": "1Gbps",
+        "min_rate": "100Mbps",
+        "window": {"rtt": "8180ns", "of": "line"},
+    }
+
+
+def test_dcqcn_has_the_timers_of_the_file(hpcc: Path) -> None:
+    values = {
+        "kind": "dcqcn-connectx",
+        "gain": 0.00390625,
+        "alpha_period": "1us",
+        "decrease_period": "4us",
+        "increase_period": "900us",
+        "fast_recovery": 1,
+        "additive_increase": "50Mbps",
+        "hyper_increase": "100Mbps",
+        "min_rate": "100Mbps",
+        "clamp": "after-increase",
+    }
+    assert control(hpcc, 1, "HAS_WIN 0\n") == values
+    assert control(hpcc, 1, "CLAMP_TARGET_RATE 1\nVAR_WIN 1\n") == values | {
+        "clamp": "always",
+        "window": {"rtt": "8180ns", "of": "current"},
+    }
+    assert configured(hpcc, 1).tables["roce"]["cnp"] == {"interval": "0s"}
+    # Defaults of third.cc; ns-3 leaves out fractions of microseconds.
+    values |= {"alpha_period": "55us", "fast_recovery": 5, "increase_period": "700us"}
+    text = OF_MODES[1].replace("ALPHA_RESUME_INTERVAL 1\n", "").replace("FAST_RECOVERY_TIMES 1\n", "")
+    text = text.replace("RP_TIMER 900", "RP_TIMER 700.9")
+    assert control_of(hpcc, f"CC_MODE 1\n{text}HAS_WIN 0\n") == values
+
+
+def control_of(hpcc: Path, keys: str) -> dict[str, Any]:
+    """Return `roce.congestion` for these keys."""
+    return control(hpcc, 0, keys)
+
+
+def test_rates_of_hpcc_become_bytes_in_the_round_trip_time(hpcc: Path) -> None:
+    # 2 · (1,000 + 4,410 + 1,000) ns and 80 + 20 + 80 ns are 13 us. 50 Mb/s · 13 us / 8 = 81.25 bytes.
+    topology = hpcc / "topology.txt"
+    topology.write_text(topology.read_text().replace("400Gbps 2us", "400Gbps 4410ns"))
+    imported = configured(hpcc, 3)
+    assert imported.tables["roce"]["congestion"] == {
+        "kind": "hpcc",
+        "target": 0.95,
+        "max_stage": 0,
+        "additive_increase": "81B",
+        "base_rtt": "13us",
+        "min_rate": "100Mbps",
+    }
+    assert "RATE_AI 50Mbps is 81.25 bytes in the round-trip time of 13000 ns, rounded to 81" in imported.notes
+    # 64 Mb/s are 104 bytes exactly; 5 is third.cc's default of MI_THRESH.
+    text = OF_MODES[3].replace("50Mb/s", "64Mb/s").replace("MI_THRESH 0\n", "")
+    congestion = control_of(hpcc, f"CC_MODE 3\n{text}")
+    assert (congestion["additive_increase"], congestion["max_stage"]) == ("104B", 5)
+    assert not any("rounded to" in note for note in import_hpcc(hpcc).notes)
+
+
+def test_timely_has_hpccs_increase_in_each_round_trip_time(hpcc: Path) -> None:
+    values = {"kind": "timely", "preset": "hpcc-repo", "increase": "100Mbps", "min_rate": "1Gbps"}
+    assert control(hpcc, 7) == values
+    window = {"window": {"rtt": "8180ns", "of": "line"}}
+    assert control(hpcc, 7, "HAS_WIN 1\n") == values | window
+    with pytest.raises(ShallowsError, match="RATE_HAI: TIMELY's hyperactive increase is 5 times RATE_AI"):
+        configured(hpcc, 7, "RATE_HAI 100Mb/s\n")
+    ignored = configured(hpcc, 7, "RATE_HAI 100Mb/s\n", Ignored(["RATE_HAI"]))
+    assert ignored.tables["roce"]["congestion"] == values
+
+
+@pytest.mark.parametrize(
+    ("mode", "full", "ack", "note"),
+    [
+        # HPCC has 48 bytes of headers, and 8 of TIMELY's timestamp or 42 of telemetry.
+        (1, 1_048, 52, "52 bytes; HPCC's have 60"),
+        (3, 1_090, 94, "94 bytes; HPCC's have 88"),
+        (7, 1_056, 60, "HPCC's size"),
+        (8, 1_048, 52, "52 bytes; HPCC's have 60"),
+    ],
+)
+def test_packets_have_hpccs_size(hpcc: Path, mode: int, full: int, ack: int, note: str) -> None:
+    imported = configured(hpcc, mode)
+    topology = imported.tables["topology"]
+    assert topology["mtu"] + topology["framing"] - 16 == full, "without RETH"
+    assert full - 1_000 + 4 == ack, "AETH instead of data"
+    assert f"Acknowledgements have {note}." in imported.comments["roce"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "more", "message"),
+    [
+        (10, "", "CC_MODE: congestion control 10 (HPCC-PINT) is not modelled; only 1 (DCQCN), 3 (HPCC)"),
+        (2, "", "CC_MODE: congestion control 2 (unknown) is not modelled"),
+        (3, "VAR_WIN 0\n", "VAR_WIN: 0 (a fixed window of HPCC) is not modelled; only 1 is"),
+        (3, "MULTI_RATE 1\n", "MULTI_RATE: 1 (a rate for each hop) is not modelled; only 0 is"),
+        (3, "FAST_REACT 0\n", "FAST_REACT: 0 (one update in a round-trip time) is not modelled"),
+        (3, "SAMPLE_FEEDBACK 1\n", "SAMPLE_FEEDBACK: 1 (no updates by hops without a queue)"),
+        (3, "HAS_WIN 0\n", "HAS_WIN: 0 (no window) is not modelled; only 1 is"),
+        (1, "GLOBAL_T 0\n", "GLOBAL_T: 0 (a round-trip time for each pair of hosts) is not modelled"),
+        (1, "RATE_BOUND 0\n", "RATE_BOUND: 0 (senders without a rate) is not modelled; only 1 is"),
+        (8, "L2_BACK_TO_ZERO 1\n", "L2_BACK_TO_ZERO: 1 (retransmission from the start of a chunk)"),
+        (8, "PACKET_PAYLOAD_SIZE 9000\n", "PACKET_PAYLOAD_SIZE: RDMA has packets with 256 to 4096 bytes"),
+        (8, "LB_MODE 0\nPAUSE_TIME 5\n", "PAUSE_TIME: ConWeave's pauses are not modelled"),
+        (
+            0,
+            "CC_MODE 3\nRATE_AI 1Mb/s\nVAR_WIN 1\n",
+            "MULTI_RATE: 1 (a rate for each hop), which is the default,",
+        ),
+        (0, "CC_MODE 1\nEWMA_GAIN 0.1\nRATE_HAI 1Mb/s\nRP_TIMER 1\n", "config.txt: RATE_AI is missing"),
+        (0, "CC_MODE 1\nRATE_AI 1Mb/s\nRATE_HAI 1Mb/s\nRP_TIMER 1\n", "config.txt: EWMA_GAIN is missing"),
+        (0, "CC_MODE 1\nEWMA_GAIN 0.1\nRATE_AI 1Mb/s\nRATE_HAI 1Mb/s\n", "config.txt: RP_TIMER is missing"),
+        (0, "CC_MODE 8\n", "config.txt: EWMA_GAIN is missing"),
+        (8, "EWMA_GAIN 2\n", "EWMA_GAIN (DCTCP's g) must be above 0 and at most 1, got 2"),
+        (8, "VAR_WIN yes\n", 'VAR_WIN must be a whole number from 0 to 9223372036854775807, got "yes"'),
+    ],
+)
+def test_what_has_no_counterpart_is_named(hpcc: Path, mode: int, more: str, message: str) -> None:
+    with pytest.raises(ShallowsError, match=re.escape(message)):
+        configured(hpcc, mode, more)
+
+
+def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
+    every = Ignored(unmodelled=True)
+    imported = configured(hpcc, 10, "RATE_AI 50Mb/s\nEWMA_GAIN 0.5\nPACKET_PAYLOAD_SIZE 9000\n", every)
+    # The gain belongs to mode 10, so DCTCP has the usual one.
+    assert imported.tables["roce"]["congestion"]["gain"] == 0.0625
+    assert imported.tables["roce"]["mtu"] == "1000B"
+    asked = "left out on request: CC_MODE 10 (HPCC-PINT; the scenario has DCTCP), PACKET_PAYLOAD_SIZE 9000"
+    assert asked in imported.notes
+    again = configured(hpcc, 3, ignored=Ignored(["CC_MODE"])).tables["roce"]["congestion"]
+    assert (again["kind"], again["gain"]) == ("dctcp", 0.0625)
+    fixed = configured(hpcc, 3, "VAR_WIN 0\nMULTI_RATE 1\n", every).tables["roce"]["congestion"]
+    assert fixed["kind"] == "hpcc"
+
+
+def test_switches_pause_as_hpccs_do(hpcc: Path) -> None:
+    # Links of 100 Gb/s and 1 us: 3 · 12,500 bytes of headroom. The NICs have the rate of all links.
+    topology = hpcc / "topology.txt"
+    topology.write_text(topology.read_text().replace("400Gbps 2us", "100Gbps 1us"))
+    imported = configured(hpcc, 8, "PAUSE_TIME 5\nUSE_DYNAMIC_PFC_THRESHOLD 1\nL2_CHUNK_SIZE 4000\n")
+    switch = imported.tables["switch"]
+    assert switch["lossless"] == {
+        "classes": [3],
+        "alpha": 0.125,
+        "reserved": "4KiB",
+        "xon_offset": "3KiB",
+        "response": "0s",
+        "cyclic_routes": "allow",
+        "headroom": "37500B",
+    }
+    assert switch["markers"] == [{"kind": "red", "kmin": "100KB", "kmax": "400KB", "pmax": 0.2}]
+    unused = "L2_CHUNK_SIZE, PAUSE_TIME, USE_DYNAMIC_PFC_THRESHOLD"
+    assert (
+        f"keys without effect on the scenario (HPCC reads and does not use them): {unused}" in imported.notes
+    )
+    # At 100 ns, 3,750 bytes: fewer than two packets, and 2,500 bytes on the cable.
+    topology.write_text(topology.read_text().replace("1us", "100ns").replace("0.001ms", "100ns"))
+    topology.write_text(topology.read_text().replace("1000ns", "100ns"))
+    short = configured(hpcc, 8)
+    assert "headroom" not in short.tables["switch"]["lossless"]
+    note = "headroom is computed for each link (auto); HPCC has 3 · rate · delay, from 3750 to 3750 bytes"
+    assert note in short.notes
+
+
+def test_windows_are_the_largest_bandwidth_delay_product(hpcc: Path) -> None:
+    # A slow link of 40 Gb/s: 8,000 + 80 + 200 + 80 ns, 41,800 bytes. Hosts 0 and 1 have more, 4,160 ns at 100
+    # Gb/s.
+    topology = hpcc / "topology.txt"
+    (hpcc / "slow.txt").write_text(topology.read_text().replace("400Gbps", "40Gbps"))
+    slow = "ENABLE_QCN 0\nTOPOLOGY_FILE slow.txt\n"
+    assert control(hpcc, 8, slow)["window"] == {"rtt": "4160ns", "of": "current"}
+    # 400 Gb/s at host 3: the largest product is still that of 8,180 ns at 100 Gb/s.
+    (hpcc / "slow.txt").write_text(topology.read_text().replace("3 5 100Gbps", "3 5 400Gbps"))
+    imported = configured(hpcc, 8, slow)
+    assert imported.tables["roce"]["congestion"]["window"]["rtt"] == "2045ns"
+    note = (
+        "the window is 102250 bytes at NICs of 400Gbps, and smaller at slower NICs; HPCC's windows are equal"
+    )
+    assert any(found.startswith(note) for found in imported.notes)
+
+
+def test_faster_links_have_the_alpha_of_all_links(hpcc: Path) -> None:
+    note = "priority groups of links of 400Gbps have alpha 1/8, as on all links; HPCC has 1/2"
+    assert note in configured(hpcc, 8).notes
+
+
+def test_without_pfc_switches_drop_and_mark_at_dequeue(hpcc: Path) -> None:
+    # 8,180 ns at 100 Gb/s are 102,250 bytes, 103 packets.
+    tables = configured(hpcc, 8, "ENABLE_PFC 0\nENABLE_IRN 1\n").tables
+    assert "lossless" not in tables["switch"]
+    assert tables["switch"]["markers"][0]["at"] == "dequeue"
+    assert tables["roce"]["recovery"] == {"kind": "irn", "window": 103}
+    assert "recovery" not in configured(hpcc, 8, "ENABLE_PFC 0\nENABLE_IRN 0\n").tables["roce"]
+
+
+def test_acknowledgements_have_a_queue_with_priority_when_asked(hpcc: Path) -> None:
+    tables = configured(hpcc, 1, "ACK_HIGH_PRIO 1\nL2_ACK_INTERVAL 2500\n").tables
+    assert tables["roce"]["ack_class"] == 0
+    assert tables["roce"]["cnp"] == {"interval": "0s", "class": 0}
+    assert tables["roce"]["ack_every"] == 3
+    assert tables["switch"]["port"] == tables["host"]["nic"]["port"]
+    assert (tables["switch"]["port"]["strict"], tables["switch"]["port"]["classes"][0]) == (1, 0)
+    assert tables["switch"]["lossless"]["classes"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("mode", "more"), [(1, "ACK_HIGH_PRIO 1\n"), (3, ""), (7, ""), (8, "ENABLE_PFC 0\nENABLE_IRN 1\n")]
+)
+def test_each_congestion_control_slows_an_incast_down(
+    mode: int, more: str, hpcc: Path, shell: Shell, tmp_path: Path
+) -> None:
+    # Three hosts send 1 MB each to host 3, whose link marks from 20 KB on.
+    (hpcc / "flow.txt").write_text("3\n0 3 3 100 1000000 0\n1 3 3 100 1000000 0\n2 3 4 100 1000000 0\n")
+    configured(hpcc, mode, more)
+    config = hpcc / "config.txt"
+    text = config.read_text().replace("KMIN_MAP 2 100000000000 100", "KMIN_MAP 2 100000000000 20")
+    config.write_text(text.replace("SIMULATOR_STOP_TIME 4", "SIMULATOR_STOP_TIME 0.1"))
+    imported = shell("import", "hpcc", hpcc, "-o", "mine.toml")
+    assert imported.returncode == 0, imported.stderr
+    for out, threads in (("one", 1), ("two", 2)):
+        run = shell("run", "mine.toml", "--threads", threads, "--out", out)
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert shell("export", "hpcc", out, "-o", f"{out}.txt").returncode == 0
+    assert (tmp_path / "one.txt").read_text() == (tmp_path / "two.txt").read_text()
+    assert shallows.Run(tmp_path / "one").summary["queue_pairs"]["cuts"] > 0
+    # 3,000 packets of at least 1,048 bytes at 100 Gb/s take 251.5 us.
+    fcts = [int(line.split()[6]) for line in (tmp_path / "one.txt").read_text().splitlines()]
+    assert len(fcts) == 3
+    assert max(fcts) > 251_520
