@@ -1,7 +1,9 @@
 //! `[roce.congestion]`: checks the settings of congestion controls, in which all values are filled in.
 
 use shallows_core::{Bytes, Duration};
-use shallows_rdma::congestion::{Config, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely};
+use shallows_rdma::congestion::{
+    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely,
+};
 
 use crate::check::Checker;
 use crate::spec::RoceCongestion;
@@ -15,7 +17,7 @@ const MOST_PACKETS: f64 = 1e6;
 /// are recorded in `checker`.
 pub(crate) fn check(
     congestion: &RoceCongestion,
-    config: &Config,
+    config: &Control,
     interval: Duration,
     checker: &mut Checker<'_>,
 ) {
@@ -25,14 +27,14 @@ pub(crate) fn check(
         });
     }
     match config {
-        Config::None => {}
-        Config::Dcqcn(config) => dcqcn(config, interval, checker),
-        Config::ConnectX(config) => connectx(config, checker),
-        Config::Timely(config) => timely(config, checker),
-        Config::Swift(config) => swift(config, checker),
-        Config::Hpcc(config) => hpcc(config, checker),
-        Config::PowerTcp(config) => powertcp(config, checker),
-        Config::RdmaDctcp(config) => dctcp(config, checker),
+        Control::None => {}
+        Control::Dcqcn(config) => dcqcn(config, interval, checker),
+        Control::ConnectX(config) => connectx(config, checker),
+        Control::Timely(config) => timely(config, checker),
+        Control::Swift(config) => swift(config, checker),
+        Control::Hpcc(config) => hpcc(config, checker),
+        Control::PowerTcp(config) => powertcp(config, checker),
+        Control::RdmaDctcp(config) => dctcp(config, checker),
     }
 }
 

@@ -2,7 +2,9 @@
 //! on the network.
 
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_rdma::congestion::{Config, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely};
+use shallows_rdma::congestion::{
+    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely,
+};
 use toml::{Table, Value};
 
 use crate::quantity::{Automatic, Size, Speed, Time};
@@ -29,22 +31,22 @@ const FLOWS: u32 = 10;
 const SLOWEST: Rate = Rate(1_000_000);
 
 /// Converts the settings of a congestion control.
-pub(crate) fn convert(congestion: &RoceCongestion, setting: &Setting) -> Config {
+pub(crate) fn convert(congestion: &RoceCongestion, setting: &Setting) -> Control {
     match congestion {
-        RoceCongestion::None(_) => Config::None,
-        RoceCongestion::Dcqcn(given) => Config::Dcqcn(setting.dcqcn(given)),
-        RoceCongestion::ConnectX(given) => Config::ConnectX(setting.connectx(given)),
-        RoceCongestion::Timely(given) => Config::Timely(setting.timely(given, timely::Rule::Gradient)),
-        RoceCongestion::TimelyPatched(given) => Config::Timely(setting.timely(given, timely::Rule::Patched)),
-        RoceCongestion::Swift(given) => Config::Swift(setting.swift(given)),
-        RoceCongestion::Hpcc(given) => Config::Hpcc(setting.hpcc(given)),
+        RoceCongestion::None(_) => Control::None,
+        RoceCongestion::Dcqcn(given) => Control::Dcqcn(setting.dcqcn(given)),
+        RoceCongestion::ConnectX(given) => Control::ConnectX(setting.connectx(given)),
+        RoceCongestion::Timely(given) => Control::Timely(setting.timely(given, timely::Rule::Gradient)),
+        RoceCongestion::TimelyPatched(given) => Control::Timely(setting.timely(given, timely::Rule::Patched)),
+        RoceCongestion::Swift(given) => Control::Swift(setting.swift(given)),
+        RoceCongestion::Hpcc(given) => Control::Hpcc(setting.hpcc(given)),
         RoceCongestion::PowerTcp(given) => {
-            Config::PowerTcp(setting.powertcp(given, powertcp::Signal::Telemetry))
+            Control::PowerTcp(setting.powertcp(given, powertcp::Signal::Telemetry))
         }
         RoceCongestion::ThetaPowerTcp(given) => {
-            Config::PowerTcp(setting.powertcp(given, powertcp::Signal::Delay))
+            Control::PowerTcp(setting.powertcp(given, powertcp::Signal::Delay))
         }
-        RoceCongestion::Dctcp(given) => Config::RdmaDctcp(setting.dctcp(given)),
+        RoceCongestion::RdmaDctcp(given) => Control::RdmaDctcp(setting.dctcp(given)),
     }
 }
 
@@ -76,9 +78,9 @@ pub(crate) fn spelled_out(congestion: &RoceCongestion, setting: &Setting) -> Roc
         RoceCongestion::ThetaPowerTcp(given) => {
             RoceCongestion::ThetaPowerTcp(of_powertcp(&setting.powertcp(given, powertcp::Signal::Delay)))
         }
-        RoceCongestion::Dctcp(given) => {
+        RoceCongestion::RdmaDctcp(given) => {
             let config = setting.dctcp(given);
-            RoceCongestion::Dctcp(Dctcp {
+            RoceCongestion::RdmaDctcp(Dctcp {
                 gain: Some(config.gain),
                 additive_increase: Some(Speed(config.additive_increase)),
                 min_rate: Some(Speed(config.min_rate)),

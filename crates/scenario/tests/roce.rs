@@ -189,7 +189,7 @@ fn a_note_names_the_values_that_the_scenario_leaves_out() {
     );
     assert_eq!(
         notes("{ kind = 'dcqcn', window = { rtt = 'auto' } }"),
-        ["roce.congestion \"dcqcn\" sets window.of = \"current\", window.rtt = \"8373.76ns\""]
+        ["roce.congestion \"dcqcn\" sets window.rtt = \"8373.76ns\""]
     );
 }
 

@@ -31,7 +31,7 @@ tagged! {
         /// θ-PowerTCP (NSDI '22): PowerTCP with round-trip times instead of in-band telemetry.
         "theta-powertcp" => ThetaPowerTcp(PowerTcp),
         /// DCTCP as HPCC's authors run it (`CC_MODE` 8): the rate falls with the fraction of marked data.
-        "dctcp" => Dctcp(Dctcp),
+        "dctcp" => RdmaDctcp(Dctcp),
     }
 }
 
