@@ -60,7 +60,7 @@ fn controls_have_the_parameters_of_their_sources() {
     assert_eq!(control("{ kind = 'timely', preset = 'hpcc-repo' }"), Config::Timely(repo));
     assert_eq!(control("timely-patched"), Config::Timely(timely::Config::patched(LINE)));
     assert_eq!(control("swift"), Config::Swift(swift::Config::htsim(Bytes(1_000))));
-    assert_eq!(control("dctcp"), Config::Dctcp(dctcp::Config::hpcc_repo(Bytes(1_000), rtt)));
+    assert_eq!(control("dctcp"), Config::RdmaDctcp(dctcp::Config::hpcc_repo(Bytes(1_000), rtt)));
     let repo = connectx::Config::hpcc_repo(LINE);
     assert_eq!(control("{ kind = 'dcqcn-connectx', preset = 'hpcc-repo' }"), Config::ConnectX(repo));
     // Telemetry adds 42 bytes to data and acknowledgements.
@@ -139,7 +139,7 @@ fn keys_replace_the_parameters_of_a_preset() {
         min_rate: Rate(10_000_000),
         window: Window::Fixed(Duration::from_micros(13)),
     };
-    assert_eq!(control(dctcp), Config::Dctcp(expected));
+    assert_eq!(control(dctcp), Config::RdmaDctcp(expected));
 }
 
 const KINDS: [&str; 12] = [
