@@ -251,7 +251,7 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
     }
     row = [f"{counts[key]:,}" for key in columns.values()]
     note = "INT: acknowledgements with in-band telemetry."
-    return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note if counts["telemetry"] else None)
+    return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note if counts["telemetry"] else "")
 
 
 def queries(summary: Mapping[str, Any]) -> Table | None:
