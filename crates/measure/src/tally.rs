@@ -19,6 +19,8 @@ pub struct Tally {
     pub data_sent: u64,
     /// Flows with every byte acknowledged at the sender.
     pub flows_completed: u64,
+    /// Flows that will never complete, because their queue pairs ended with an error.
+    pub flows_failed: u64,
     /// Number of events that belong to no node: queue samples, trace records, warm-ups of connections, and network changes.
     pub events_of_no_node: u64,
 }
@@ -32,6 +34,7 @@ impl AddAssign for Tally {
         self.packets_stale += other.packets_stale;
         self.data_sent += other.data_sent;
         self.flows_completed += other.flows_completed;
+        self.flows_failed += other.flows_failed;
         self.events_of_no_node += other.events_of_no_node;
     }
 }
@@ -68,6 +71,12 @@ impl AddAssign for Lost {
 }
 
 impl Tally {
+    /// Returns the number of flows that have completed or failed.
+    #[inline]
+    pub fn flows_ended(&self) -> u64 {
+        self.flows_completed + self.flows_failed
+    }
+
     /// Returns the number of packets that were sent and have neither arrived nor been dropped. For one partition the number is modulo 2^64,
     /// because its packets may arrive in other partitions.
     #[inline]

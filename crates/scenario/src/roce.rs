@@ -11,7 +11,7 @@ use crate::resolved::Resolved;
 use crate::roce_congestion;
 use crate::roce_presets::{self, Setting};
 use crate::spec::{self, Answers, Roce, RoceCongestion, RoceRecovery, Transport, Workload};
-use crate::topology::Network;
+use crate::topology::{Network, PortKind};
 
 /// Queue pairs instead of TCP connections.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,8 @@ fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
     let mtu = path_mtu(roce).min(MTUS.1);
     let every = headers(&roce.congestion) + common.framing;
     let base_rtt = network.base_rtt_with(mtu + every, every + rdma::AETH);
-    Setting { mtu, line_rate: common.rate, base_rtt }
+    let of_hosts = network.links.iter().filter(|link| link.kind == PortKind::Nic).map(|link| link.rate);
+    Setting { mtu, line_rate: of_hosts.max().unwrap_or(common.rate), base_rtt }
 }
 
 /// Returns the bytes of the headers of every packet, in-band telemetry included.

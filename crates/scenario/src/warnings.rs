@@ -125,6 +125,11 @@ impl Experiment {
             agreement.queue_pairs.is_none() && uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct
         };
         let warning = match (ecn, anywhere) {
+            (true, _)
+                if !at_switches && !self.agreements().any(|agreement| agreement.queue_pairs.is_none()) =>
+            {
+                "the congestion control of queue pairs reacts to marks, but no switch has a marker"
+            }
             (true, _) if !at_switches => {
                 "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate"
             }

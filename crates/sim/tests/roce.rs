@@ -178,3 +178,30 @@ fn a_nic_serves_its_queue_pairs_in_turns() {
     let time = short.completion_time.unwrap().as_micros_f64();
     assert!((19.0..19.8).contains(&time), "{time}");
 }
+
+/// Two hosts whose messages are lost, because the switch holds only a few packets; queue pairs end at the first timeout.
+const FAILING: [(&str, &str); 5] = [
+    ("measure.sample_queues", "10us"),
+    ("switch.buffer", "{ kind = 'static-partition', per_port = '4KB' }"),
+    ("switch.markers", "[]"),
+    ("roce.timeout", "10us"),
+    ("roce.retry_count", "0"),
+];
+
+/// Returns [`INCAST`] without lossless classes.
+fn lossy() -> String {
+    INCAST.replace("lossless = { classes = [0], alpha = 0.125 }", "")
+}
+
+#[test]
+fn a_run_ends_when_all_flows_are_complete_or_have_failed() {
+    // Samples alone must not keep a run alive.
+    let experiment = parse(&lossy(), &FAILING);
+    let failed = on_any_number_of_threads(&experiment, |report| {
+        (
+            counts(report, "retries_exhausted"),
+            completion_times(report).iter().filter(|time| time.is_none()).count(),
+        )
+    });
+    assert!(failed.0 > 0 && failed.0 == failed.1 as u64, "{failed:?}");
+}

@@ -292,6 +292,8 @@ def _draw_trade_off(
 ) -> dict[str, tuple[float, float]]:
     """Draw the means of two metrics with bars, and a line through the Pareto front; return the means."""
     means = {name: (_mean(both[0]), _mean(both[1])) for name, both in found.items() if all(both)}
+    if not means:
+        return means
     front = [
         mine
         for mine in means.values()

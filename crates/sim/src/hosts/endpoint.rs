@@ -49,6 +49,11 @@ impl Endpoint {
         matches!(self, Self::QueuePair(_))
     }
 
+    /// Returns whether the endpoint is a queue pair that has ended with an error.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self, Self::QueuePair(requester) if requester.ended().is_some())
+    }
+
     /// Returns the TCP sender.
     #[inline(always)]
     pub(super) fn tcp(&self) -> &Sender {

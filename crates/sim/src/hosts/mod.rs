@@ -96,6 +96,8 @@ pub(crate) enum HostEvent<'a> {
     Received(&'a FlowRecord),
     /// The sender has all acknowledgements.
     Acked { flow: u32, record: &'a FlowRecord },
+    /// The queue pair of the flow has ended with an error, so the flow will never complete.
+    Failed { flow: u32 },
     /// The sender may have changed. This event occurs only for flows whose changes are all reported.
     Changed { flow: u32, endpoint: &'a Endpoint },
 }

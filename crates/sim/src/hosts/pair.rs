@@ -99,6 +99,7 @@ impl Driver for TestWire {
         let told = match event {
             HostEvent::Received(_) => Told::Received,
             HostEvent::Acked { flow, .. } => Told::Acked(flow),
+            HostEvent::Failed { .. } => unreachable!("TCP connections do not fail"),
             HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.tcp().acked()),
         };
         self.told.push((self.now, told));

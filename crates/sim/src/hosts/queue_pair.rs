@@ -15,7 +15,7 @@ use crate::hosts::receiving::end_of_forgotten;
 use crate::hosts::sending::{Hearing, hear};
 use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
-use crate::hosts::{Driver, Hosts, Timer};
+use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
 impl Hosts {
     /// Sends the packets that a queue pair may send now, and schedules its timer. At most one packet of a queue pair waits in the NIC's
@@ -47,6 +47,15 @@ impl Hosts {
     fn told(&mut self, place: Place) -> bool {
         let (_, transport) = self.sender_mut(place);
         transport.queue_pairs.as_ref().is_some_and(|config| config.congestion.uses_telemetry())
+    }
+
+    /// Records that the flow of a queue pair will never complete, because the queue pair has ended with an error.
+    #[cold]
+    pub(super) fn fail(&mut self, place: Place, driver: &mut impl Driver) {
+        if let Some(flow) = self.sender(place).flow {
+            driver.tally().flows_failed += 1;
+            driver.on_event(HostEvent::Failed { flow });
+        }
     }
 
     /// Returns the packet that a queue pair sends now, if any.

@@ -58,6 +58,9 @@ impl Hosts {
             longest_gap: None,
         });
         side.traced = driver.traces(flow, place, side.flow_start);
+        if side.endpoint.has_failed() {
+            return self.fail(place, driver);
+        }
         self.pump(place, driver);
     }
 
@@ -164,6 +167,9 @@ impl Hosts {
         let is_due = deadline.is_some_and(|deadline| deadline <= now);
         if is_due {
             side.endpoint.on_timer(&transport.config, now);
+            if side.endpoint.has_failed() {
+                return self.fail(place, driver);
+            }
         }
         if is_due || transport.handover.paces() {
             self.pump(place, driver);

@@ -73,7 +73,7 @@ impl Entry {
         self.events.store(partition.events(), Ordering::Relaxed);
         self.flows_started.store(partition.world.traffic().finite, Ordering::Relaxed);
         self.busy.store(partition.world.traffic().busy(), Ordering::Relaxed);
-        self.flows_completed.store(partition.world.tally().flows_completed, Ordering::Relaxed);
+        self.flows_completed.store(partition.world.tally().flows_ended(), Ordering::Relaxed);
         self.under_way.store(partition.world.tally().under_way(), Ordering::Relaxed);
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Outside {
 impl Outside {
     pub(super) fn is_complete(&self) -> bool {
         let traffic = &self.generators.arrivals.traffic;
-        self.ends_on_completion && traffic.finite == self.network.tally.flows_completed && traffic.busy() == 0
+        self.ends_on_completion && traffic.finite == self.network.tally.flows_ended() && traffic.busy() == 0
     }
 }
 
@@ -100,6 +100,10 @@ impl Driver for Surroundings<'_> {
             HostEvent::Received(flow) => outside.generators.arrivals.traffic.on_received(flow, queue),
             HostEvent::Acked { flow, record } => {
                 outside.generators.arrivals.traffic.on_acked(record, queue);
+                outside.finished = outside.is_whole && outside.is_complete();
+                outside.ends.observers.flows.on_end(flow);
+            }
+            HostEvent::Failed { flow } => {
                 outside.finished = outside.is_whole && outside.is_complete();
                 outside.ends.observers.flows.on_end(flow);
             }
