@@ -12,6 +12,7 @@ use crate::agreement::Agreement;
 use crate::check::InputFile;
 use crate::groups::HostGroup;
 use crate::resolved::Resolved;
+use crate::roce::QueuePairs;
 use crate::spec::FctEnd;
 use crate::spec::workload::WhenBusy;
 use crate::topology::{Epoch, Network};
@@ -173,21 +174,26 @@ impl Experiment {
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
+    /// Returns the settings of queue pairs, if some workload sends its flows on them. All queue pairs have the same settings, and their
+    /// parameters come last.
+    fn queue_pairs(&self) -> Option<&QueuePairs> {
+        self.hosts.agreements.last()?.queue_pairs.as_ref()
+    }
+
     /// Returns whether some workload sends its flows on queue pairs.
     pub fn has_queue_pairs(&self) -> bool {
-        self.hosts.agreements.iter().any(|agreement| agreement.queue_pairs.is_some())
+        self.queue_pairs().is_some()
     }
 
     /// Returns whether queue pairs have a congestion control.
     pub fn controls_queue_pairs(&self) -> bool {
-        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
-        pairs.any(|pairs| pairs.config.congestion != shallows_rdma::congestion::Config::None)
+        let none = shallows_rdma::congestion::Config::None;
+        self.queue_pairs().is_some_and(|pairs| pairs.config.congestion != none)
     }
 
     /// Returns whether switches add in-band telemetry to the packets of queue pairs.
     pub fn uses_telemetry(&self) -> bool {
-        let mut pairs = self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref());
-        pairs.any(|pairs| pairs.config.congestion.uses_telemetry())
+        self.queue_pairs().is_some_and(|pairs| pairs.config.congestion.uses_telemetry())
     }
 
     /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads

@@ -12,6 +12,7 @@ use crate::hosts::endpoint::{Endpoint, Sink};
 use crate::hosts::gap::Gap;
 use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::account::Account;
+use crate::hosts::packet::{FlowFraming, Framing};
 
 /// Place of one side of a connection: a host, and a slot among its senders or receivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +76,22 @@ pub(crate) struct SenderSide {
     pub(crate) account: Account,
     /// Number of the sender's transport.
     pub(crate) transport: u16,
+}
+
+impl SenderSide {
+    /// Returns the framing of data that the sender sends now. `timeouts` is the number of its timeouts so far.
+    #[inline(always)]
+    pub(crate) fn framing(&self, timeouts: u32) -> Framing {
+        match self.flow {
+            Some(flow) => Framing::Flow(FlowFraming {
+                flow: FlowNumber::new(flow),
+                timeouts: timeouts - self.before.0,
+                start: self.flow_start,
+                started: self.started,
+            }),
+            None => Framing::BeforeFlows { workload: self.workload_of_pool },
+        }
+    }
 }
 
 /// Receiving side of a connection.

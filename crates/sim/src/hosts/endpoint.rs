@@ -76,7 +76,7 @@ impl Endpoint {
     pub(super) fn requester(&mut self) -> &mut Requester {
         match self {
             Self::QueuePair(requester) => requester,
-            Self::Tcp(_) => unreachable!("packets of queue pairs reach queue pairs"),
+            Self::Tcp(_) => unreachable!("{NO_QUEUE_PAIR}"),
         }
     }
 
@@ -163,6 +163,7 @@ impl Endpoint {
     }
 }
 
+const NO_QUEUE_PAIR: &str = "packets of queue pairs reach queue pairs";
 const NO_TCP: &str = "segments of TCP connections reach TCP connections";
 
 /// Transport of a connection's receiving side.
@@ -189,6 +190,14 @@ impl Sink {
         match self {
             Self::Tcp(receiver) => receiver,
             Self::QueuePair(_) => unreachable!("{NO_TCP}"),
+        }
+    }
+
+    /// Returns the responder of the queue pair.
+    pub(super) fn responder(&mut self) -> &mut Responder {
+        match self {
+            Self::QueuePair(responder) => responder,
+            Self::Tcp(_) => unreachable!("{NO_QUEUE_PAIR}"),
         }
     }
 

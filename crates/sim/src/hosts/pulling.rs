@@ -5,10 +5,10 @@ use shallows_core::{Bytes, Instant};
 use shallows_transport::{Backlog, SmallQueue, Tso};
 
 use crate::hosts::connection::SenderSide;
-use crate::hosts::names::{FlowNumber, Name};
+use crate::hosts::names::Name;
 use crate::hosts::nic::account::Account;
 use crate::hosts::nic::handover::PacketSource;
-use crate::hosts::packet::{DataPacket, FlowFraming, Framing};
+use crate::hosts::packet::DataPacket;
 use crate::hosts::transports::Transport;
 
 /// A sender, with its transport and its slot at the host.
@@ -28,15 +28,7 @@ impl PacketSource for Pulling<'_> {
         let segment = transmit.segment;
         let header =
             side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
-        let framing = match side.flow {
-            Some(flow) => Framing::Flow(FlowFraming {
-                flow: FlowNumber::new(flow),
-                timeouts: timeouts - side.before.0,
-                start: side.flow_start,
-                started: side.started,
-            }),
-            None => Framing::BeforeFlows { workload: side.workload_of_pool },
-        };
+        let framing = side.framing(timeouts);
         let name = Name { slot: *slot, generation: side.generation };
         Some((header, DataPacket { segment, framing, name }))
     }

@@ -7,10 +7,9 @@ use shallows_core::{Address, Bytes, Instant};
 use shallows_rdma::{AETH, CNP_PAYLOAD, Responder};
 
 use crate::hosts::connection::Place;
-use crate::hosts::endpoint::Sink;
 use crate::hosts::host::Found;
-use crate::hosts::names::{FlowNumber, Name};
-use crate::hosts::packet::{FlowFraming, Framing, Hops, PacketRef, RdmaPacket, ReplyPacket};
+use crate::hosts::names::Name;
+use crate::hosts::packet::{Hops, PacketRef, RdmaPacket, ReplyPacket};
 use crate::hosts::receiving::end_of_forgotten;
 use crate::hosts::sending::{Hearing, hear};
 use crate::hosts::timer::arm;
@@ -25,7 +24,8 @@ impl Hosts {
         while self.sender(place).account.queued == Bytes(0) {
             let Some((header, packet)) = self.poll_queue_pair(place, driver.now()) else { break };
             driver.tally().data_sent += 1;
-            let packet = if self.told(place) {
+            let (_, transport) = self.sender_mut(place);
+            let packet = if transport.queue_pair().congestion.uses_telemetry() {
                 driver.packets().insert_told_data(packet)
             } else {
                 driver.packets().insert_rdma_data(packet)
@@ -43,12 +43,6 @@ impl Hosts {
         }
     }
 
-    /// Returns whether switches add telemetry to the packets of a queue pair.
-    fn told(&mut self, place: Place) -> bool {
-        let (_, transport) = self.sender_mut(place);
-        transport.queue_pairs.as_ref().is_some_and(|config| config.congestion.uses_telemetry())
-    }
-
     /// Records that the flow of a queue pair will never complete, because the queue pair has ended with an error.
     #[cold]
     pub(super) fn fail(&mut self, place: Place, driver: &mut impl Driver) {
@@ -63,15 +57,7 @@ impl Hosts {
         let (side, transport) = self.sender_mut(place);
         let data = side.endpoint.requester().poll_transmit(now)?;
         let name = Name { slot: place.slot, generation: side.generation };
-        let framing = match side.flow {
-            Some(flow) => Framing::Flow(FlowFraming {
-                flow: FlowNumber::new(flow),
-                timeouts: side.endpoint.repairs().timeouts - side.before.0,
-                start: side.flow_start,
-                started: side.started,
-            }),
-            None => Framing::BeforeFlows { workload: side.workload_of_pool },
-        };
+        let framing = side.framing(side.endpoint.repairs().timeouts);
         let packet = RdmaPacket { data, framing, name };
         let size = transport.header_bytes + packet.len();
         side.account.queued += Bytes(size.into());
@@ -110,9 +96,9 @@ impl Hosts {
                 driver.tally().packets_stale += 1;
                 return;
             }
-            Found::Nothing => match self.admit_queue_pair(header, packet) {
-                Some(slot) => slot,
-                None => return self.acknowledge_forgotten(header, packet, driver),
+            Found::Nothing => match end_of_forgotten(&packet.framing, &self.flows) {
+                Some(end) => return self.acknowledge_forgotten(header, packet, end, driver),
+                None => self.admit_queue_pair(header, packet),
             },
         };
         let place = Place { host: header.destination, slot };
@@ -121,10 +107,8 @@ impl Hosts {
         side.listen(&packet.framing, &self.flows);
         side.address.class = header.class();
         side.gap.end(now);
-        let Sink::QueuePair(responder) = &mut side.receiver else {
-            unreachable!("packets of queue pairs reach queue pairs")
-        };
-        let config = self.transports.at(side.transport).queue_pairs.as_ref().expect("of a queue pair");
+        let responder = side.receiver.responder();
+        let config = self.transports.at(side.transport).queue_pair();
         let replies = responder.on_data(config, now, &packet.data, header.ecn() == Ecn::Ce);
         let received = responder.received();
         let complete = side.flow.filter(|_| received >= side.flow_end);
@@ -138,24 +122,30 @@ impl Hosts {
         self.rest_receiver(place, driver);
     }
 
-    /// Creates the responder of a new queue pair; returns its slot. Returns `None` if the queue pair is closed.
-    fn admit_queue_pair(&mut self, header: &Header, packet: &RdmaPacket) -> Option<u32> {
-        if end_of_forgotten(&packet.framing, &self.flows).is_some() {
-            return None;
-        }
+    /// Returns the number of the transport of the queue pair to which arriving data belongs.
+    fn transport_of(&self, header: &Header, packet: &RdmaPacket) -> u16 {
         let workload = packet.framing.workload(&self.flows);
         let [_, transport] = self.transports.between(workload, header.source, header.destination);
-        let host = &mut self.hosts[self.places.at(header.destination.0)];
-        Some(host.admit(self.transports.at(transport), transport, header, packet.name))
+        transport
     }
 
-    /// Acknowledges data of a queue pair whose responder was removed after all data had arrived.
-    fn acknowledge_forgotten(&mut self, header: &Header, packet: &RdmaPacket, driver: &mut impl Driver) {
-        let Some(end) = end_of_forgotten(&packet.framing, &self.flows) else { return };
-        let workload = packet.framing.workload(&self.flows);
-        let [_, transport] = self.transports.between(workload, header.source, header.destination);
-        let transport = self.transports.at(transport);
-        let config = transport.queue_pairs.as_ref().expect("of a queue pair");
+    /// Creates the responder of a new queue pair; returns its slot.
+    fn admit_queue_pair(&mut self, header: &Header, packet: &RdmaPacket) -> u32 {
+        let transport = self.transport_of(header, packet);
+        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        host.admit(self.transports.at(transport), transport, header, packet.name)
+    }
+
+    /// Acknowledges data of a queue pair whose responder was removed after all data, up to the sequence number `end`, had arrived.
+    fn acknowledge_forgotten(
+        &mut self,
+        header: &Header,
+        packet: &RdmaPacket,
+        end: u64,
+        driver: &mut impl Driver,
+    ) {
+        let transport = self.transports.at(self.transport_of(header, packet));
+        let config = transport.queue_pair();
         // The queue pair carried one message.
         let mut responder = Responder::resuming(config, end.div_ceil(config.mtu.0), end);
         let replies = responder.on_data(config, driver.now(), &packet.data, header.ecn() == Ecn::Ce);
@@ -223,14 +213,11 @@ impl Hosts {
     /// Returns the reply that a responder sends when its timer expires.
     fn overdue_reply(&mut self, place: Place, now: Instant) -> Option<RdmaReply> {
         let (side, transport) = self.receiver_mut(place);
-        if side.timer_at != now {
-            return None; // overtaken by an earlier one
+        if side.take_timer(now) {
+            side.receiver.responder().on_timer(transport.queue_pair(), now)
+        } else {
+            None
         }
-        side.timer_at = Instant::MAX;
-        let Sink::QueuePair(responder) = &mut side.receiver else { return None };
-        let config = transport.queue_pairs.as_ref().expect("of a queue pair");
-        let is_due = responder.deadline().is_some_and(|deadline| deadline <= now);
-        if is_due { responder.on_timer(config, now) } else { None }
     }
 }
 

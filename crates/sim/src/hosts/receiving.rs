@@ -196,12 +196,8 @@ impl Hosts {
     /// Returns the acknowledgement that a receiver sends when its timer expires.
     fn overdue_ack(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
         let (side, transport) = self.receiver_mut(place);
-        if side.timer_at != now {
-            return None; // overtaken by an earlier one
-        }
-        side.timer_at = Instant::MAX;
-        let is_due = side.receiver.deadline().is_some_and(|deadline| deadline <= now);
-        let ack = if is_due { side.receiver.tcp().on_timer(&transport.config, now) } else { None };
+        let ack =
+            if side.take_timer(now) { side.receiver.tcp().on_timer(&transport.config, now) } else { None };
         ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
     }
 
@@ -225,6 +221,16 @@ impl Framing {
 }
 
 impl ReceiverSide {
+    /// Takes a timer event of this time. Returns whether the receiver must act: its deadline has come, and no earlier event has overtaken
+    /// this one.
+    pub(super) fn take_timer(&mut self, now: Instant) -> bool {
+        if self.timer_at != now {
+            return false;
+        }
+        self.timer_at = Instant::MAX;
+        self.receiver.deadline().is_some_and(|deadline| deadline <= now)
+    }
+
     /// Updates the current flow from the framing of arriving data.
     #[inline]
     pub(super) fn listen(&mut self, framing: &Framing, flows: &Flows) {

@@ -47,6 +47,11 @@ impl Transport {
         }
     }
 
+    /// Returns the configuration of the queue pairs, which must replace TCP.
+    pub(super) fn queue_pair(&self) -> &shallows_rdma::Config {
+        self.queue_pairs.as_ref().expect("packets of queue pairs have a transport with queue pairs")
+    }
+
     /// Returns whether the NIC limits how many bytes of an endpoint wait in its queue.
     #[inline]
     pub(super) fn has_backpressure(&self) -> bool {
