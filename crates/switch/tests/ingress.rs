@@ -420,11 +420,44 @@ fn other_groups_pause_and_resume_a_group_that_does_not_change() {
     assert_eq!(switch.book.next_signal(), Some(Signal::Pause(a)), "300 cells are free");
     assert!(switch.book.is_paused(a) && switch.book.is_paused(b));
     // A goes on when 311 cells are free, 11 above its 300: after eleven cells of the lossy group.
-    (0..10).for_each(|_| switch.book.release(lossy, Bytes(64)));
+    for _ in 0..10 {
+        switch.book.release(lossy, Bytes(64));
+    }
     assert_eq!(switch.book.next_signal(), None);
     switch.book.release(lossy, Bytes(64));
     assert_eq!(switch.book.next_signal(), Some(Signal::Resume(a)));
     switch.book.audit();
+}
+
+#[test]
+fn a_pool_that_fills_and_empties_again_and_again_pauses_at_the_right_cells() {
+    // The audit tests every group after every packet: the pool skips these tests while it is nearly empty.
+    let mut stream = Stream::new(5, "book", 0);
+    let cases =
+        [-10, -3, 0, 3].into_iter().flat_map(|exponent| [(TOMAHAWK, exponent), (TOMAHAWK3, exponent)]);
+    for (chip, exponent) in cases {
+        // A paused group sends again only when it is nearly empty.
+        let xon_offset = Bytes(900 * chip.cell);
+        let mut switch = Setup { xon: Bytes(0), xon_offset, ..chip.with(exponent, 1_000, 40) }.build(3);
+        let (groups, mut stored) = ([0, 1, 2].map(|port| switch.group(port)), Vec::new());
+        for round in 0..40_u32 {
+            let fills = round % 2 == 0;
+            for _ in 0..stream.below(900) {
+                // Three of four packets arrive while the pool fills, and one of four while it empties.
+                if fills != (stream.below(4) == 0) {
+                    let group = groups[stream.below(u64::from(round % 3) + 1) as usize];
+                    let size = Bytes(64 + stream.below(1_400));
+                    stored.extend(switch.book.admit(group, size).map(|()| (group, size)));
+                } else if !stored.is_empty() {
+                    let (group, size) = stored.swap_remove(stream.below(stored.len() as u64) as usize);
+                    switch.book.release(group, size);
+                }
+                switch.book.audit();
+            }
+        }
+        let pauses: u64 = groups.iter().map(|&group| switch.book.counters(group).pauses).sum();
+        assert!(pauses > 10, "alpha = 2^{exponent}: {pauses}");
+    }
 }
 
 #[test]

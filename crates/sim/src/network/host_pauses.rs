@@ -32,7 +32,7 @@ impl<T: Copy + Default> Network<T> {
     ) -> Option<(Header, T)> {
         let place = self.nodes[node].ports.start;
         let lossless = self.lossless.as_deref_mut()?;
-        let Some(buffer) = &mut lossless.receivers[place as usize] else { return Some((header, payload)) };
+        let Some(buffer) = lossless.receivers.get_mut(&place) else { return Some((header, payload)) };
         if let Some(payload) = buffer.receive(driver.now(), header, payload) {
             lossless.refuse(place, &header);
             self.lose_at(wire, true, payload, driver);
@@ -44,7 +44,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// Removes and returns a packet that the host with this port has read by `now`. The caller must then call [`Self::pause`].
     pub(crate) fn take_received(&mut self, place: u32, now: Instant) -> Option<(Header, T)> {
-        self.lossless.as_deref_mut()?.receivers[place as usize].as_mut()?.take(now)
+        self.lossless.as_deref_mut()?.receivers.get_mut(&place)?.take(now)
     }
 }
 

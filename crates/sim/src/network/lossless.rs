@@ -13,14 +13,16 @@ use shallows_scenario::Network as NetworkConfig;
 use shallows_switch::Ingress;
 use shallows_switch::buffer::Memory;
 use shallows_switch::ingress::{IngressBook, Signal};
-use shallows_switch::pfc::{Change, FRAME_SIZE, Frame, PauseTimers, Pauser, PauserConfig, ReceiveBuffer};
+use shallows_switch::pfc::{
+    Change, FRAME_SIZE, Frame, PauseTimers, Pauser, PauserConfig, ReceiveBuffer, WatchdogAction,
+};
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
 use crate::network::fair_order::FairOrder;
-use crate::network::link::{Flying, NONE, Watch, Way};
+use crate::network::link::{NONE, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
-use crate::network::{Driver, LinkAt, Network, Owned, announce};
+use crate::network::{Driver, LinkAt, Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -34,15 +36,15 @@ impl<T: Copy + Default> Network<T> {
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
         let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
-        let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), Vec::new());
-        for link in &mut self.links {
+        let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), BTreeMap::new());
+        for (port, link) in (0..).zip(&mut self.links) {
             let (number, place) = (link.number as usize, link.node as usize);
             let of_port = &config.ports[number];
             if let Some(book) = &mut books[place] {
                 book.add_port(&of_port.groups);
                 link.watch.set(Watch::COUNTED, true);
             }
-            receivers.push(of_port.receive.map(ReceiveBuffer::new));
+            receivers.extend(of_port.receive.map(|config| (port, ReceiveBuffer::new(config))));
             let peer = &network.links[network.links[number].reverse as usize];
             let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
             ports.push(PausePort {
@@ -71,6 +73,7 @@ impl<T: Copy + Default> Network<T> {
             expired: BTreeMap::new(),
             classes: config.classes.clone(),
             order,
+            can_drop: config.watchdog.is_some_and(|watchdog| watchdog.action == WatchdogAction::Drop),
             groups: config.groups.clone(),
             maps: config.maps.clone(),
             books,
@@ -82,22 +85,6 @@ impl<T: Copy + Default> Network<T> {
             changes: Vec::new(),
         };
         self.lossless = Some(Box::new(lossless));
-    }
-
-    /// Gives a link, on which a packet has just arrived, its rank for the next packet, and schedules the arrival of that packet if it is in
-    /// flight already.
-    #[inline(always)]
-    pub(super) fn announce_in_fair_order(
-        &mut self,
-        place: u32,
-        next: Option<Flying<T>>,
-        driver: &mut impl Driver<T>,
-    ) {
-        let lossless =
-            self.lossless.as_deref().expect("only networks with lossless classes have such targets");
-        let wire = &mut self.wires[place as usize];
-        wire.rank = lossless.order.next(wire.rank, driver.now());
-        announce(place, wire, next.as_ref(), driver);
     }
 
     /// Handles a packet or PFC frame that arrives at a node of a network with lossless classes. Returns a packet that has reached its host,
@@ -157,17 +144,16 @@ impl<T: Copy + Default> Network<T> {
         }
         // The memory at ingress has room, so a lossless packet needs no room of its queue.
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
-        let before = self.links[port as usize].port.backlog();
-        self.enqueue(now, port, entry, header, payload, driver);
+        let dropped = self.tally.packets_dropped;
+        let leaves = self.enqueue(now, port, entry, header, payload, driver);
         // A packet that leaves at once is not counted.
-        if self.links[port as usize].port.backlog() > before {
+        if !leaves && self.tally.packets_dropped == dropped {
             let lossless = self.lossless.as_deref_mut().expect("it was there");
-            let book = lossless.books[node].as_mut().expect("switches have books");
-            book.store(group, room);
             if lossless.cyclic {
                 *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
             }
-            if lossless.books[node].as_ref().is_some_and(IngressBook::has_signals) {
+            let book = lossless.books[node].as_mut().expect("switches have books");
+            if book.store(group, room) {
                 self.signal(node, driver);
             }
         }
@@ -181,11 +167,10 @@ impl<T: Copy + Default> Network<T> {
         let node = self.links[place as usize].node as usize;
         let Some(book) = &mut lossless.books[node] else { return };
         let group = book.group(held.ingress(), lossless.maps.group(header.class()));
-        book.release(group, header.size());
         if lossless.cyclic {
             *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
         }
-        if lossless.books[node].as_ref().is_some_and(IngressBook::has_signals) {
+        if book.release(group, header.size()) {
             self.signal(node, driver);
         }
     }
@@ -234,8 +219,8 @@ impl<T: Copy + Default> Network<T> {
         if port.event <= now {
             port.event = Instant::MAX;
         }
-        let receiver = &lossless.receivers[place as usize];
-        let is_congested = receiver.as_ref().is_some_and(ReceiveBuffer::is_congested);
+        let receiver = lossless.receivers.get(&place);
+        let is_congested = receiver.is_some_and(ReceiveBuffer::is_congested);
         port.poll_nic(now, &lossless.classes, is_congested);
         port.pause_switch(now, &lossless.classes, is_congested);
         port.timers.advance(now, &mut lossless.changes);
@@ -285,7 +270,7 @@ impl<T: Copy + Default> Network<T> {
         let lossless = self.lossless.as_deref_mut().expect("it was there");
         let port = &mut lossless.ports[place as usize];
         let frame = port.pauser.wake_at().map(|at| at.max(link.port.busy_until()));
-        let read = lossless.receivers[place as usize].as_ref().and_then(ReceiveBuffer::wake_at);
+        let read = lossless.receivers.get(&place).and_then(ReceiveBuffer::wake_at);
         let poll = Some(port.poll_at).filter(|&at| at < Instant::MAX);
         let times = [port.timers.wake_at(), frame, read, port.storm_change(now), poll];
         if let Some(at) = times.into_iter().flatten().min()
@@ -361,7 +346,7 @@ impl<T: Copy + Default> Network<T> {
                     dropped_by_watchdog: counts.dropped_by_watchdog,
                     ..PauseCounts::default()
                 };
-                if let Some(receiver) = &lossless.receivers[place as usize] {
+                if let Some(receiver) = lossless.receivers.get(&place) {
                     let config = receiver.config();
                     row.headroom = config.size.saturating_sub(config.xoff);
                     row.max_headroom = receiver.max_backlog.saturating_sub(config.xoff);

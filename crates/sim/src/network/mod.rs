@@ -247,7 +247,7 @@ impl<T: Copy + Default> Network<T> {
                 if let Some(at) = link.schedule() {
                     driver.transmit_at(at, LinkAt { place, rank: link.rank });
                 }
-                if link.watch.is_on() {
+                if link.watch.is_observed() {
                     self.observe(now, place, None, driver);
                 }
             }
@@ -287,7 +287,7 @@ impl<T: Copy + Default> Network<T> {
                 }
                 sent = Some((header, payload));
             }
-            None if link.watch.is_on() => self.observe(now, place, None, driver),
+            None if link.watch.is_observed() => self.observe(now, place, None, driver),
             None => {}
         }
         if !self.dropped.is_empty() {
@@ -309,10 +309,12 @@ impl<T: Copy + Default> Network<T> {
     ) {
         if watched {
             if self.lossless.is_some() && self.drop_stormed(place, &header, payload, driver) {
-                return self.observe(now, place, None, driver);
+                return self.observe_change(now, place, driver);
             }
             // Observers come first: the packet may leave this partition.
-            self.observe(now, place, Some((header, payload)), driver);
+            if self.links[place as usize].watch.is_observed() {
+                self.observe(now, place, Some((header, payload)), driver);
+            }
         }
         self.launch(place, way, header, payload, driver);
     }
@@ -320,11 +322,12 @@ impl<T: Copy + Default> Network<T> {
     /// Reports to the observers a change at a link's port, other than a departure.
     #[inline(always)]
     fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
-        if self.links[place as usize].watch.is_on() {
+        if self.links[place as usize].watch.is_observed() {
             self.observe(now, place, None, driver);
         }
     }
 
+    /// Reports a change at an observed link's port. `leaves` is the packet that starts to leave, if one does.
     #[inline(never)]
     fn observe(
         &mut self,
@@ -334,9 +337,6 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         let link = &mut self.links[place as usize];
-        if !link.watch.is_observed() {
-            return;
-        }
         let memory = &self.nodes[link.node as usize].memory;
         driver.observe(now, Change { link, memory, leaves });
     }
@@ -397,8 +397,15 @@ impl<T: Copy + Default> Network<T> {
                 Some((header, payload))
             }
             Target::Lossless(node) => {
-                let next = next.copied();
-                self.announce_in_fair_order(place, next, driver);
+                let lossless = self.lossless.as_deref().expect("the target is lossless");
+                let is_host = node < self.hosts;
+                if !is_host {
+                    wire.rank = lossless.order.next(wire.rank, driver.now());
+                }
+                announce(place, wire, next, driver);
+                if is_host && header.destination != HostId::NEXT_NODE && lossless.receivers.is_empty() {
+                    return Some((header, payload));
+                }
                 self.deliver_lossless(place, node, header, payload, driver)
             }
         }

@@ -18,14 +18,16 @@ use crate::network::fair_order::FairOrder;
 pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
     pub(super) order: FairOrder,
+    /// Whether the watchdogs of switches drop packets.
+    pub(super) can_drop: bool,
     /// Lossless classes of each priority group.
     pub(super) groups: Vec<Vec<u8>>,
     pub(super) maps: ClassMaps,
     /// Ingress book of each node, by place of the node; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
-    /// Receive buffers of hosts that read at a limited rate, by port.
-    pub(super) receivers: Vec<Option<ReceiveBuffer<T>>>,
+    /// Receive buffers of hosts that read at a limited rate, by place of the port.
+    pub(super) receivers: BTreeMap<u32, ReceiveBuffer<T>>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
     /// Waiting packets of each node by place; empty unless `cyclic`.
@@ -147,7 +149,7 @@ impl<T> Lossless<T> {
     /// has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
-        let held: usize = self.receivers.iter().flatten().map(ReceiveBuffer::packets).sum();
+        let held: usize = self.receivers.values().map(ReceiveBuffer::packets).sum();
         self.sent.wrapping_sub(self.received).wrapping_sub(held as u64)
     }
 }

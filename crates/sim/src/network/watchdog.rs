@@ -20,7 +20,9 @@ impl<T: Copy + Default> Network<T> {
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        let Some(lossless) = self.lossless.as_deref_mut() else { return false };
+        let Some(lossless) = self.lossless.as_deref_mut().filter(|lossless| lossless.can_drop) else {
+            return false;
+        };
         let port = &mut lossless.ports[place as usize];
         if port.watchdog.is_none_or(|config| config.action != WatchdogAction::Drop) {
             return false;

@@ -41,6 +41,9 @@ impl IngressBook {
             headroom_used: 0,
             pauses_below: 0,
             resumes_from: u64::MAX,
+            paused: 0,
+            calm_below: cells(pool.size),
+            is_calm: true,
         };
         Self {
             cell: config.cell,
@@ -61,7 +64,10 @@ impl IngressBook {
         self.ports.push(self.groups.len() as u32);
         for group in groups {
             assert!(group.pool < self.pools.len(), "no pool {}", group.pool);
-            self.groups.push(Account::new(group, self.cell));
+            let account = Account::new(group, self.cell);
+            let pool = &mut self.pools[group.pool];
+            pool.calm_below = pool.calm_below.min(account.calm_below(pool.size, self.compares));
+            self.groups.push(account);
         }
         Ingress(self.ports.len() as u32 - 1)
     }
@@ -77,10 +83,11 @@ impl IngressBook {
         self.place(group, cells).map(|place| Room { cells, place })
     }
 
-    /// Stores a packet in the room that [`Self::room`] has returned for it; the book must not have changed since then.
-    pub fn store(&mut self, group: GroupId, room: Room) {
+    /// Stores a packet in the room that [`Self::room`] has returned for it; the book must not have changed since then. Returns whether
+    /// there are signals ([`Self::next_signal`]).
+    pub fn store(&mut self, group: GroupId, room: Room) -> bool {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
-        self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
+        self.change(group, |account, pool| account.charge(room.cells, room.place, pool))
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
@@ -95,20 +102,15 @@ impl IngressBook {
         self.groups[group.0 as usize].counters.dropped += 1;
     }
 
-    /// Frees the cells of a packet of `size` that leaves `group`.
-    pub fn release(&mut self, group: GroupId, size: Bytes) {
+    /// Frees the cells of a packet of `size` that leaves `group`. Returns whether there are signals ([`Self::next_signal`]).
+    pub fn release(&mut self, group: GroupId, size: Bytes) -> bool {
         let cells = self.cells(size);
-        self.change(group, |account, pool| account.free(cells, pool));
+        self.change(group, |account, pool| account.free(cells, pool))
     }
 
     /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
     pub fn next_signal(&mut self) -> Option<Signal> {
         self.signals.pop_front()
-    }
-
-    /// Returns whether there are signals that the driver has not carried yet.
-    pub fn has_signals(&self) -> bool {
-        !self.signals.is_empty()
     }
 
     /// Returns whether the sender of `group` must be paused.
@@ -152,6 +154,9 @@ impl IngressBook {
     fn place(&self, group: GroupId, cells: u64) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];
+        if pool.is_calm && account.lossless.is_some() && pool.used + cells < pool.calm_below {
+            return Ok(Place::Shared);
+        }
         let rest = cells.saturating_sub(account.reserved_size - account.reserved);
         if rest == 0 || account.limit.admits(account.shared, rest, pool.free(), self.compares) {
             return Ok(Place::Shared);
@@ -165,16 +170,20 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary.
-    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
+    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary. Returns
+    /// whether there are signals.
+    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) -> bool {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;
         let pool = &mut self.pools[number];
         change(account, pool);
-        account.widen(pool, self.compares);
-        if pool.is_due() {
-            self.test_groups(number);
+        if !pool.stays_calm() {
+            account.widen(pool, self.compares);
+            if pool.is_calm || pool.is_due() {
+                self.test_groups(number);
+            }
         }
+        !self.signals.is_empty()
     }
 
     /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, beginning with the one that is farthest
@@ -201,10 +210,15 @@ impl IngressBook {
         for (_, place) in pauses.into_iter().chain(resumes) {
             let group = &mut groups[place];
             group.turn();
+            if group.is_paused {
+                pool.paused += 1;
+            } else {
+                pool.paused -= 1;
+            }
             let id = GroupId(place as u32);
             signals.push_back(if group.is_paused { Signal::Pause(id) } else { Signal::Resume(id) });
         }
-        (pool.pauses_below, pool.resumes_from) = (0, u64::MAX);
+        (pool.pauses_below, pool.resumes_from, pool.is_calm) = (0, u64::MAX, false);
         for group in groups.iter().filter(|group| group.pool == number) {
             group.widen(pool, *compares);
         }

@@ -137,6 +137,21 @@ impl Account {
         }
     }
 
+    /// Returns the least number of used cells at which the group can be paused in a pool of `size` cells, if it used all of them.
+    pub(super) fn calm_below(&self, size: u64, compares: Compares) -> u64 {
+        if self.lossless.is_none() {
+            return size;
+        }
+        // More used cells leave fewer free cells and raise the number of free cells at which the group is paused.
+        let can_pause = |used: u64| size - used <= self.limit.fires_at(used, compares);
+        let (mut below, mut above) = (0, size);
+        while below < above {
+            let middle = below + (above - below) / 2;
+            if can_pause(middle) { above = middle } else { below = middle + 1 }
+        }
+        below
+    }
+
     /// Returns the total number of cells that the group occupies.
     pub(super) fn total(&self) -> u64 {
         self.reserved + self.shared + self.headroom

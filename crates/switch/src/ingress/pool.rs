@@ -49,6 +49,13 @@ pub(super) struct Pool {
     pub(super) pauses_below: u64,
     /// No group is resumed before the free cells reach this number: a lower bound over the paused groups.
     pub(super) resumes_from: u64,
+    /// Number of paused groups.
+    pub(super) paused: u32,
+    /// While fewer cells than this are used, no group can be paused, however the groups share these cells.
+    pub(super) calm_below: u64,
+    /// Whether `pauses_below` and `resumes_from` are out of date, because the pool has been far below `calm_below`, without paused groups,
+    /// and has not reached `calm_below` since then.
+    pub(super) is_calm: bool,
 }
 
 impl Pool {
@@ -60,5 +67,12 @@ impl Pool {
     pub(super) fn is_due(&self) -> bool {
         let free = self.free();
         free < self.pauses_below || free >= self.resumes_from
+    }
+
+    /// Returns whether no group can be paused or resumed in the pool's present state. A pool that is no longer calm must have its groups
+    /// tested, which takes long. So the pool becomes calm again only at half of `calm_below`.
+    pub(super) fn stays_calm(&mut self) -> bool {
+        self.is_calm |= self.used < self.calm_below / 2 && self.paused == 0;
+        self.is_calm && self.used < self.calm_below && self.headroom_used == 0
     }
 }
