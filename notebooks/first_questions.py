@@ -1,6 +1,6 @@
-"""Tutorial: the effect of a marking threshold on the slowest answer of an incast.
+"""Tutorial: the effect of a marking threshold on the slowest response of an incast.
 
-`python notebooks/first_questions.py` prints the answers and writes a figure into runs/first-questions.
+`python notebooks/first_questions.py` prints the results and writes a figure into runs/first-questions.
 `marimo edit notebooks/first_questions.py` opens it as a notebook with text.
 """
 
@@ -57,7 +57,7 @@ def _(low, never):
     slowest = {run.path.name: run.flows["fct_us"].max() for run in (low, never)}
     ratio = slowest["never"] / slowest["low"]
     lost = {run.path.name: run.summary["packets"]["dropped_in_switches"] for run in (low, never)}
-    print(f"The slowest answer takes {slowest['never']:.0f} µs without marks, {ratio:.1f} times as long.")
+    print(f"The slowest response takes {slowest['never']:.0f} µs without marks, {ratio:.1f} times as long.")
     print(f"The switch loses {lost['never']} packets instead of {lost['low']}.")
     return ratio, slowest
 
@@ -74,7 +74,7 @@ def _(mo):
 def _(never):
     answers = never.flows.sort("fct_us", descending=True, nulls_last=True)
     slowest_answers = answers.head(10).select("flow", "source", "size_bytes", "fct_us", "timeouts")
-    print("The slowest answers without marks:", slowest_answers, sep="\n")
+    print("The slowest responses without marks:", slowest_answers, sep="\n")
     return
 
 

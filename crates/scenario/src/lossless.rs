@@ -121,13 +121,14 @@ fn watchdog(wanted: &spec::Watchdog, checker: &mut Checker<'_>) -> WatchdogConfi
 
 /// Adds the routing loops to the routes of `network`. Problems are recorded in `checker`.
 pub(crate) fn add_loops(wanted: &spec::Lossless, network: &mut Network, checker: &mut Checker<'_>) {
-    let is_ttl = |ttl: u8| (2..=LONGEST_TTL).contains(&ttl) && !wanted.routing_loops.is_empty();
-    checker.require(wanted.ttl.is_none_or(is_ttl), "switch.lossless.ttl", || {
-        format!(
-            "must be a number of links from 2 to {LONGEST_TTL}, together with switch.lossless.routing_loops, got {}",
-            wanted.ttl.unwrap_or_default()
-        )
-    });
+    if let Some(ttl) = wanted.ttl {
+        checker.require((2..=LONGEST_TTL).contains(&ttl), "switch.lossless.ttl", || {
+            format!("must be a number of links from 2 to {LONGEST_TTL}, got {ttl}")
+        });
+        checker.require(!wanted.routing_loops.is_empty(), "switch.lossless.ttl", || {
+            "needs a routing loop: add switch.lossless.routing_loops, or remove ttl".to_owned()
+        });
+    }
     for (index, RoutingLoop { to, through }) in wanted.routing_loops.iter().enumerate() {
         let key = format!("switch.lossless.routing_loops[{index}]");
         let added = network.add_loop(to, through);

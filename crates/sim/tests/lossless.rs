@@ -303,7 +303,7 @@ fn impossible_settings_are_refused_with_the_numbers() {
         assert!(text.contains(words), "{text}");
     }
     let ttl = refusal(INCAST, &[(&key("ttl"), "8")]);
-    assert!(ttl.contains("from 2 to 16, together with switch.lossless.routing_loops, got 8"), "{ttl}");
+    assert!(ttl.contains("needs a routing loop: add switch.lossless.routing_loops, or remove ttl"), "{ttl}");
     let both = refusal(INCAST, &[(&key("alpha"), "2"), (&key("limit"), "50KB")]);
     assert!(both.contains("a fixed limit has no alpha, got 2"), "{both}");
     let rate = refusal(INCAST, &[("topology.rate", "30Gbps")]);

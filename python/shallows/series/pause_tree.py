@@ -118,7 +118,10 @@ def _cause(sender: Sender, ports: Mapping[Sender, Pauses], lag_us: float) -> Sen
 
 
 def _without_cycles(paused: list[Paused]) -> list[Paused]:
-    """Return the ports, without the cause of a port that would be its own cause through other ports."""
+    """Return the ports without cycles of causes.
+
+    A port has no cause if the chain of its causes leads back to it.
+    """
     causes = {each.sender: each.cause for each in paused}
     for sender in causes:
         seen = {sender}

@@ -175,7 +175,8 @@ impl<T: Copy + Default> Link<T> {
         self.delay = delay;
     }
 
-    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns the frame's arrival time and exit. The frame
+    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns when the frame arrives at the
+    /// far end, and the index of its exit to another partition. The frame
     /// has no random delay, but it does not overtake packets that have one.
     pub(crate) fn send_frame(&mut self, now: Instant, size: Bytes) -> Way {
         let arrival = self.port.occupy(now, size) + self.delay;
@@ -198,7 +199,8 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// Returns the arrival time and exit of a packet that starts to leave, and whether the port is observed.
+    /// Returns when a packet that starts to leave the port arrives at the far end, the index of its exit to another partition, and whether an
+    /// observer records the departure.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };

@@ -69,7 +69,7 @@ pub struct Network<T> {
     waiting: Vec<Waiting>,
     /// Indices of the entries of `waiting` that have waiting packets.
     busy: Vec<u32>,
-    /// Time of the earliest departure from the ports in the `busy` entries.
+    /// Time of the earliest departure from any port in the entries that `busy` lists.
     next_departure: Instant,
     /// Time up to which switches have run by window.
     visited: Instant,

@@ -14,7 +14,7 @@ use crate::run::schedule::{Next, RunCounts, Schedule};
 #[expect(clippy::disallowed_types)]
 pub(crate) type Clock = std::time::Instant;
 
-/// State of a stretch that its threads share: counts and mail of the partitions, and the barrier.
+/// State of a stretch (a series of windows) that its threads share: counts and mail of the partitions, and the barrier.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,

@@ -30,7 +30,7 @@ use crate::run::world::pace::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::warm_up::WarmUp;
 
-/// State that events change: the network with its hosts, or one partition of it.
+/// The network with its hosts, or one partition of both: the state that events change.
 #[derive(Debug)]
 pub(crate) struct World {
     hosts: Hosts,

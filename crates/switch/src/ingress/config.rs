@@ -32,7 +32,7 @@ pub struct PoolConfig {
 pub enum Compares {
     /// The state before the packet: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
     Before,
-    /// The state with the packet counted in its group and in the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
+    /// The state after the packet has been added to its group and to the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     #[default]
     With,
 }

@@ -31,7 +31,7 @@ impl Method {
         !matches!(self, Self::NewReno | Self::Reno)
     }
 
-    /// Returns whether the method records the time of each segment, and therefore needs its state from the start.
+    /// Returns whether the method records the time of each segment. If so, its state must exist from the start of the connection.
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
     }

@@ -168,8 +168,8 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"wildcards in groups must need at most {MOST_COMPARISONS:,} comparisons with names",
-                "name the file of one switch, and write names instead of wildcards",
+                f"the wildcards in groups need more than {MOST_COMPARISONS:,} comparisons with names",
+                "pass the file of only one switch, or replace the wildcards with names",
             )
 
 

@@ -34,8 +34,8 @@ def _advise(parser: argparse.ArgumentParser) -> None:
         type=budget,
         default=600.0,
         metavar="TIME",
-        help="real time for simulations, such as 90s, 20min or 2h; can be exceeded, because a round that has "
-        "begun is completed; default: 10min",
+        help="wall-clock time for simulations, such as 90s, 20min or 2h; can be exceeded, because a round "
+        "that has begun is completed; default: 10min",
     )
     add_jobs(parser)
     parser.add_argument(

@@ -1,4 +1,5 @@
-//! Tests of HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, and every alternative of §4.
+//! Comparison of HCF with its paper: Algorithm 1 (steps worked out by hand, and a literal implementation of the printed pseudocode), both
+//! theorems, and every alternative of §4.
 
 use std::collections::VecDeque;
 
