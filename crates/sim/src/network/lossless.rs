@@ -33,7 +33,8 @@ impl<T: Copy + Default> Network<T> {
         let book =
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
-        let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
+        let refresh = (!config.are_flags).then_some(config.quanta / 2);
+        let pauses = PauserConfig { quanta: config.quanta, refresh };
         let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), Vec::new());
         for link in &mut self.links {
             let (number, place) = (link.number as usize, link.node as usize);
@@ -45,9 +46,10 @@ impl<T: Copy + Default> Network<T> {
             receivers.push(of_port.receive.map(ReceiveBuffer::new));
             let peer = &network.links[network.links[number].reverse as usize];
             let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
+            let timers = PauseTimers::new(link.port.rate(), of_port.response);
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
-                timers: PauseTimers::new(link.port.rate(), of_port.response),
+                timers: if config.are_flags { timers.as_flags() } else { timers },
                 queues: of_port.queues,
                 is_host: books[place].is_none(),
                 watchdog,
@@ -159,12 +161,15 @@ impl<T: Copy + Default> Network<T> {
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
         let before = self.links[port as usize].port.backlog();
         self.enqueue(now, port, entry, header, payload, driver);
-        // A packet that leaves at once is not counted.
-        if self.links[port as usize].port.backlog() > before {
-            let lossless = self.lossless.as_deref_mut().expect("it was there");
-            let book = lossless.books[node].as_mut().expect("switches have books");
+        let waits = self.links[port as usize].port.backlog() > before;
+        let lossless = self.lossless.as_deref_mut().expect("it was there");
+        let book = lossless.books[node].as_mut().expect("switches have books");
+        // A packet that leaves at once is not counted, except as in HPCC's simulator.
+        if waits || book.counts_passing() {
             book.store(group, room);
-            if lossless.cyclic {
+            if !waits {
+                book.release(group, size);
+            } else if lossless.cyclic {
                 *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
             }
             if lossless.books[node].as_ref().is_some_and(IngressBook::has_signals) {

@@ -81,6 +81,9 @@ impl IngressBook {
     pub fn store(&mut self, group: GroupId, room: Room) {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
         self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
+        if self.compares == Compares::HpccRepo {
+            self.test_group(group, |account| !account.is_paused);
+        }
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
@@ -99,6 +102,14 @@ impl IngressBook {
     pub fn release(&mut self, group: GroupId, size: Bytes) {
         let cells = self.cells(size);
         self.change(group, |account, pool| account.free(cells, pool));
+        if self.compares == Compares::HpccRepo {
+            self.test_group(group, |account| account.is_paused);
+        }
+    }
+
+    /// Returns whether a packet that leaves at once is charged and freed, which can change the state of its group.
+    pub fn counts_passing(&self) -> bool {
+        self.compares == Compares::HpccRepo
     }
 
     /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
@@ -171,9 +182,27 @@ impl IngressBook {
         let number = account.pool;
         let pool = &mut self.pools[number];
         change(account, pool);
+        if self.compares == Compares::HpccRepo {
+            return;
+        }
         account.widen(pool, self.compares);
         if pool.is_due() {
             self.test_groups(number);
+        }
+    }
+
+    /// Tests one group, if it is in the state that `may_turn` accepts, and changes this state if a threshold demands it.
+    fn test_group(&mut self, group: GroupId, may_turn: impl FnOnce(&Account) -> bool) {
+        let account = &mut self.groups[group.0 as usize];
+        let free = self.pools[account.pool].free();
+        let is_due = |account: &Account| match account.is_paused {
+            true => account.resumes_at(self.compares).is_some_and(|least| free >= least),
+            false => account.pauses_at(self.compares).is_some_and(|most| free <= most),
+        };
+        if may_turn(account) && is_due(account) {
+            account.turn();
+            let turned = if account.is_paused { Signal::Pause(group) } else { Signal::Resume(group) };
+            self.signals.push_back(turned);
         }
     }
 
