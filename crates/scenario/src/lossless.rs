@@ -35,6 +35,7 @@ pub(crate) fn build(
     let before = checker.problems.len();
     check_keys(wanted, checker);
     hpcc_repo::check(wanted, checker);
+    nic_pauses::check_ends(spec, checker);
     check_ports(network, checker);
     classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
