@@ -41,6 +41,12 @@ def test_goals_are_read_as_they_are_written() -> None:
     ]
     assert goals.parse("loss below 0.1 %", [])[0].bound == pytest.approx(0.001)
     assert goals.parse("mean of queries below 500us", [])[0].bound == pytest.approx(500.0)
+    found = goals.parse("pauses below 100, then time paused below 2 ms at 40 % load", [])
+    assert [(each.metric.name, each.bound, each.load) for each in found] == [
+        ("pauses", 100.0, None),
+        ("paused_us", 2000.0, 0.4),
+    ]
+    assert [each.text for each in found] == ["pauses below 100", "time paused below 2 ms at 40 % load"]
     assert [each.weight for each in goals.parse({"throughput": 2, "loss": 0.5}, [])] == [2.0, 0.5]
 
 
@@ -55,6 +61,9 @@ def test_goals_are_read_as_they_are_written() -> None:
         ("p99 of small flows below fast", "is not a bound of p99"),
         ("loss below 0.001", "is not a bound of loss"),
         ("loss at 120 % load", "got 120 %"),
+        ("pauses below 1 ms", "is not a bound of pauses"),
+        ("pauses below 0", "is not a bound of pauses"),
+        ("time paused below 7", "is not a bound of time paused"),
         ("p99 of small flows of db", "unknown class 'db'"),
         ("loss below 1 %, then loss below 2 %", "have different bounds for one measure"),
         ("throughput, then throughput", "are the same"),
@@ -99,6 +108,7 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ),
         ({"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.6}]}, "add up to 1, got 1.1"),
         ({"class": [{"transport": "quic"}]}, "one of dctcp"),
+        ({"class": [{"transport": "dcqcn"}]}, "class 0: transport 'dcqcn' is not advised: the rules"),
         ({"class": [{"sizes": 5}]}, "a distribution"),
         ({"goal": "p99 of small flows below 10 us"}, r"\(half of the round-trip time\), because no flow"),
         ({"goal": "loss at 95 % load"}, "the highest value of traffic.load"),

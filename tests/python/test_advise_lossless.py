@@ -14,7 +14,7 @@ from shallows.advisor.advice_tables import decisions
 from shallows.advisor.advised import advised
 from shallows.advisor.advising import prepare
 from shallows.advisor.answer import Answer
-from shallows.advisor.candidates import candidates
+from shallows.advisor.candidates import Curve, candidates
 from shallows.advisor.carried import carry
 from shallows.advisor.configured import configured, target_of
 from shallows.advisor.fabric import Fabric
@@ -211,6 +211,8 @@ def test_assumptions_name_lossless_classes_and_their_limits() -> None:
         ({"lossless": {"alpha": 1, "limit": "1MB"}}, "limit must be left out, because alpha is given"),
         ({"lossless": {"headroom": "much"}}, "headroom must be"),
         ({"lossless": {"classes": [3]}}, "unknown key 'classes'"),
+        ({"lossless": {"watchdog": {}}}, "watchdog is not simulated: its times are longer"),
+        ({"chip": {"memory": "16MB", "compares": "after"}}, "compares must be one of with, before"),
     ],
 )
 def test_values_that_no_switch_has_are_rejected(changes: dict[str, Any], message: str) -> None:
@@ -292,6 +294,47 @@ def test_a_candidate_that_loses_lossless_packets_cannot_win(tmp_path: Path) -> N
     by_name = {row[0]: row for row in table.rows}
     assert by_name["starved"][1] == "invalid"
     assert float(by_name["no ECN"][-2].replace(",", "")) > 0
+
+
+def test_pauses_can_be_the_goal(tmp_path: Path) -> None:
+    # Without ECN, the senders are paused; a port threshold of 60 KB marks long before.
+    fabric = four(
+        buffer={"pool": "1MB", "ports_per_pool": 16}, traffic={"load": [0.9]}, goal="pauses, then time paused"
+    )
+    off = next(each for each in candidates(fabric) if each.name == "no ECN")
+    marks = replace(off, name="marks", queues=tuple(Curve(60_000, 60_000, 1.0) for _ in fabric.classes))
+    race = Race(fabric, [off, marks], tmp_path, choose_engine("local", 1))
+    race.run(0.0, lambda *_: None)
+    race.go_on([each.name for each in race.candidates], 2, Progress(2, 2, 2, 0.0), lambda *_: None)
+    marked, unmarked = (race.value(race.objectives[0], name) for name in ("marks", "no ECN"))
+    assert marked is not None
+    assert unmarked is not None
+    assert marked < unmarked / 2
+    found = recommend(race)
+    assert found.candidate.name == "marks"
+    assert found.reasons[0].startswith("The setting was chosen by pauses at 90 % load: ")
+    table = decisions(Answer(fabric, race=race, recommendation=found))
+    assert table.columns.count("pauses, 90 %") == 1
+
+
+def test_a_goal_for_pauses_needs_a_lossless_class() -> None:
+    lossy = [each | {"lossless": False} for each in FOUR["class"]]
+    with pytest.raises(ShallowsError, match="goal: 'time paused' needs a lossless class"):
+        prepare(four(goal="time paused", **{"class": lossy}))
+    assert prepare(four(goal="time paused")).fabric.goals[0].said == "time paused"
+
+
+def test_the_limit_of_a_group_is_compared_as_on_the_chip() -> None:
+    def compared(chip: object) -> str | None:
+        fabric = four(chip=chip)
+        table: dict[str, Any] = document(fabric, candidates(fabric)[0], 0.5)["switch"]["lossless"]
+        found: str | None = table.get("compares")
+        return found
+
+    assert [compared(chip) for chip in ("tomahawk2", "tomahawk3", "tomahawk4")] == ["before", "with", None]
+    assert compared(FOUR["chip"] | {"compares": "before"}) == "before"
+    assert "the rule of this chip is unknown (chip.compares)" in " ".join(assumptions(four()))
+    assert "before the arriving packet, as on this chip" in " ".join(assumptions(four(chip="tomahawk2")))
 
 
 def test_a_recommendation_that_loses_packets_in_a_changed_fabric_flips(tmp_path: Path) -> None:

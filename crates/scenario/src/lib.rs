@@ -18,6 +18,7 @@ mod flow_traces;
 mod groups;
 mod headroom;
 mod hosts;
+mod hpcc_repo;
 mod lossless;
 mod marking;
 mod membership;

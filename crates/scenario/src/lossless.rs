@@ -14,6 +14,7 @@ use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_tim
 use crate::check::Checker;
 use crate::class_maps::Classes;
 use crate::headroom::{by_sonic, jitter, smallest_packet};
+use crate::hpcc_repo;
 use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
@@ -33,6 +34,8 @@ pub(crate) fn build(
 ) -> Option<Lossless> {
     let before = checker.problems.len();
     check_keys(wanted, checker);
+    hpcc_repo::check(wanted, checker);
+    nic_pauses::check_ends(spec, checker);
     check_ports(network, checker);
     classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
@@ -49,6 +52,11 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
+        let limit = if hpcc_repo::is_set(wanted) && wanted.alpha.is_none() && wanted.limit.is_none() {
+            GroupLimit::Dynamic { exponent: hpcc_repo::exponent(network, link) }
+        } else {
+            limit
+        };
         let mut port =
             port(wanted, link, (network, [smallest, packet], cell, limit), (&classes, jitter), checker)?;
         port.queues = classes.queues(&network.port(link).discipline);
@@ -62,7 +70,9 @@ pub(crate) fn build(
         }
         ports.push(port);
     }
-    check_quanta(wanted, spec, (network, &ports), checker);
+    if !hpcc_repo::is_set(wanted) {
+        check_quanta(wanted, spec, (network, &ports), checker);
+    }
     let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
     let books: Vec<ingress::Config> = (0..network.switches)
         .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
@@ -82,6 +92,7 @@ pub(crate) fn build(
         books,
         ports,
         quanta: wanted.quanta,
+        are_flags: hpcc_repo::is_set(wanted),
         pooled: wanted.headroom_pool.is_some(),
         watchdog,
         cyclic,
@@ -211,6 +222,9 @@ fn port(
     match wanted.headroom {
         HeadroomSize::Auto => {}
         HeadroomSize::Is(size) => terms.headroom_bytes = size.0,
+        HeadroomSize::HpccRepo => {
+            terms.headroom_bytes = hpcc_repo::headroom(&network.links[link.reverse as usize]).0;
+        }
         HeadroomSize::SonicSpectrum => {
             let found = by_sonic(wanted, &network.links[link.reverse as usize], cell, checker)?;
             terms.headroom_bytes = found.xoff.0;
@@ -246,14 +260,10 @@ fn book(
 ) -> Option<ingress::Config> {
     let node = network.hosts + switch;
     let memory = network.buffers[node as usize].pools[0];
-    let (mut reserved, mut headroom, mut name) = (Bytes(0), Bytes(0), "");
-    for (link, port) in network.links.iter().zip(ports).filter(|(link, _)| link.from.0 == node) {
-        name = link.from_name();
-        for group in &port.groups {
-            reserved += cell.whole(group.reserved);
-            headroom += group.lossless.map_or(Bytes(0), |own| cell.whole(own.headroom));
-        }
-    }
+    let own = || network.links.iter().zip(ports).filter(|(link, _)| link.from.0 == node);
+    let name = own().next().map_or("", |(link, _)| link.from_name());
+    let groups = own().map(|(_, port)| &port.groups[..]);
+    let (reserved, headroom) = hpcc_repo::taken(hpcc_repo::is_set(wanted), cell, groups);
     let pool = wanted.headroom_pool.map(|size| cell.whole(size.0));
     let headroom = pool.unwrap_or(headroom);
     let taken = reserved + headroom;

@@ -27,6 +27,21 @@ pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
+/// Rejects a PFC storm that never ends in a run that ends only when all flows have ended: a paused flow would never end.
+pub(crate) fn check_ends(spec: &Resolved, checker: &mut Checker<'_>) {
+    for group in 0..=spec.host.group.len() {
+        let (nic, key) = spec.host.nic_of(group);
+        let lasts = nic.pfc_storm.as_ref().is_some_and(|storm| storm.stop.is_none());
+        let ends = spec.stop.at.is_some() || nic.watchdog.is_some();
+        checker.require(!lasts || ends, &format!("{key}.pfc_storm.stop"), || {
+            format!(
+                "must be given, because the run has no end (stop.at) and a storm that never ends can stop flows for ever; set \
+                 {key}.pfc_storm.stop, {key}.watchdog or stop.at"
+            )
+        });
+    }
+}
+
 /// Returns whether `link` leads to a host that can pause its switch.
 pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool {
     let pauses = |nic: &spec::Nic| nic.receive.is_some() || nic.pfc_storm.is_some();

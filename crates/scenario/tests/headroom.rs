@@ -149,7 +149,10 @@ fn inputs_of_sonics_formula_that_do_not_fit_are_refused() {
             "\"sonic-spectrum\" needs switch.buffer.cell = \"96B\" (Spectrum), \"144B\" (Spectrum-2 and -3), \"192B\" \
              (Spectrum-4 and -5) or \"256B\" (Spectrum-6), got 1B",
         ),
-        (vec![("switch.lossless.headroom", "sonic")], "\"auto\" and \"sonic-spectrum\" are also allowed"),
+        (
+            vec![("switch.lossless.headroom", "sonic")],
+            "\"auto\", \"sonic-spectrum\" and \"hpcc-repo\" are also allowed",
+        ),
         (
             vec![("switch.lossless.sonic.small_packets", "50")],
             "must be left out, or headroom must be \"sonic-spectrum\", because only SONiC's formula has these inputs; headroom is \

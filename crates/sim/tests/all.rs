@@ -28,6 +28,7 @@ mod graph;
 mod groups;
 mod headroom;
 mod hosts;
+mod hpcc_repo;
 mod incast_control;
 mod lifecycle;
 mod lists;

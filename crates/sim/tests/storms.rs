@@ -3,7 +3,7 @@
 use serde_json::Value;
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::Experiment;
-use shallows_sim::Report;
+use shallows_sim::{Report, Simulation};
 
 use crate::common::{parse, run};
 use crate::lossless::{INCAST, LEAF_SPINE, at, on_any_number_of_threads, random, refusal};
@@ -400,5 +400,52 @@ fn a_watchdog_has_the_defaults_of_sonic_and_ends_a_deadlock() {
     ] {
         let text = refusal(INCAST, &[(&format!("switch.lossless.watchdog.{key}"), value)]);
         assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_storm_that_never_ends_needs_an_end_of_the_run() {
+    let endless = |nic: &str| {
+        let text = chain(2, "1ms", nic).replace("stop.at = '1ms'\n", "");
+        let (head, _) = text.split_once("[[workload]]").expect("a workload");
+        format!("{head}[[workload]]\nkind = 'incast'\nsenders = 'a'\nreceivers = 'b'\nsize = '1MB'\n")
+    };
+    let text = refusal(&endless("pfc_storm = { start = '10us' }"), &[]);
+    let expected = "host.group[0].nic.pfc_storm.stop: must be given, because the run has no end (stop.at) and a storm that never ends can \
+                    stop flows for ever; set host.group[0].nic.pfc_storm.stop, host.group[0].nic.watchdog or stop.at";
+    assert!(text.contains(expected), "{text}");
+    parse(&endless("pfc_storm = { start = '10us' }"), &[("stop.at", "1ms")]);
+    for nic in
+        ["pfc_storm = { start = '10us', stop = '1ms' }", "pfc_storm = { start = '10us' }, watchdog = {}"]
+    {
+        let report = run(&endless(nic), &[]);
+        assert_eq!(report.summary()["flows"]["completed"], 1, "{nic}");
+    }
+}
+
+#[test]
+fn a_storm_that_stops_all_flows_is_named_after_the_run() {
+    // The flow fills all groups of the chain. From then on, nothing but PFC frames moves.
+    let text = chain(3, "20ms", "pfc_storm = { start = '10us' }");
+    let warnings = on_any_number_of_threads(&parse(&text, &[]), Report::warnings);
+    let expected = "the PFC storm of b paused its switch from 10us to the end of the run at 20ms";
+    assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
+    let ended = chain(3, "20ms", "pfc_storm = { start = '10us', stop = '1ms' }");
+    assert!(!run(&ended, &[]).warnings().iter().any(|warning| warning.contains("PFC storm")));
+}
+
+#[test]
+fn a_call_returns_while_only_samples_fire() {
+    // After 0.1 ms, all ports are paused; there is a PFC frame every 168 us, and a sample every 100 ns.
+    let text =
+        format!("measure.sample_queues = '100ns'\n{}", chain(3, "1s", "pfc_storm = { start = '10us' }"));
+    for threads in 1..=2 {
+        let mut simulation = Simulation::divided(parse(&text, &[]), threads);
+        simulation.advance(20_000);
+        for _ in 0..3 {
+            let before = simulation.progress().now;
+            let now = simulation.advance(10_000).now;
+            assert!(now - before < Duration::from_millis(4), "{threads} threads: {before} to {now}");
+        }
     }
 }

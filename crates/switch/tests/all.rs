@@ -4,6 +4,7 @@ mod common;
 
 mod cells;
 mod headroom;
+mod hpcc_repo;
 mod ingress;
 mod pfc;
 mod port_laws;

@@ -13,6 +13,7 @@ from shallows.advisor.carried import carry
 from shallows.advisor.configuration import Switch
 from shallows.advisor.configured import Configured, configured
 from shallows.advisor.fabric import Fabric
+from shallows.advisor.goals import refuse_pauses
 from shallows.advisor.race import OnRound
 from shallows.advisor.today import today_of
 from shallows.advisor.writers import sonic
@@ -100,6 +101,8 @@ def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: s
         found.fabric, notes = carry(found.switch, found.fabric)
         found.today, more = today_of(found.switch, found.fabric)
         found.notes = [*notes, *more]
+    lossless = [found.fabric.classes[place].name for place in found.fabric.lossless]
+    refuse_pauses(found.fabric.goals, lossless)
     return found
 
 

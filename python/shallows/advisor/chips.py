@@ -71,6 +71,9 @@ class Chip:
     """Supported maximum probabilities, from 0 to 1; None if unknown, which allows any."""
 
     alphas: Sourced[tuple[Fraction, ...]] | None
+    compares: Sourced[str] | None
+    """State that is compared with a priority group's limit: `before` the arriving packet, or `with` it."""
+
     marks_at: Sourced[str]
     granularity: Sourced[str]
     """Granularity of WRED thresholds."""
@@ -141,6 +144,7 @@ class Chip:
             "longest_queue_bytes": self.longest_queue,
             "probabilities": self.probabilities,
             "alphas": self.alphas,
+            "compares": self.compares,
             "marks_at": self.marks_at,
             "granularity": self.granularity,
         }
@@ -253,6 +257,7 @@ def _chip(name: str, entry: Mapping[str, Any], family: Mapping[str, Any]) -> Chi
         longest_queue=_sourced(entry, "longest_queue"),
         probabilities=_fractions(family, "probabilities", 100),
         alphas=_fractions(family, "alphas", 1),
+        compares=Sourced(*entry["compares"]) if "compares" in entry else None,
         marks_at=Sourced(*family["marks_at"]),
         granularity=Sourced(*family["granularity"]),
         times=family["times"],

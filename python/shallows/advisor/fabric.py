@@ -320,7 +320,18 @@ def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
     return tuple(found)
 
 
+RDMA = ("roce", "rdma", "dcqcn", "hpcc", "timely", "swift", "powertcp")
+"""Transports of RDMA, which are refused with the reason."""
+
+
 def _class(table: Table, number: int, count: int, base: Path) -> TrafficClass:
+    if (transport := table.content.get("transport")) in RDMA:
+        raise ShallowsError(
+            f"{table.place}: transport {transport!r} is not advised: the rules for thresholds and their "
+            "tests are for TCP, and queue pairs need other thresholds",
+            f"choose one of {', '.join(TRANSPORTS)}, or compare settings for RoCE with `shallows sweep` "
+            "(docs/rdma.md)",
+        )
     sizes = table.content.get("sizes", "web-search")
     if not isinstance(sizes, str | dict):
         raise table.wrong("sizes", 'a distribution such as "web-search"')

@@ -3,7 +3,7 @@
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
     number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
-              | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss"
+              | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss" | "pauses" | "time paused"
 
 The first goal counts most; among settings that keep all bounds, the next one decides. Weights are an
 alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
@@ -41,7 +41,7 @@ class Goal:
     """The measure in the operator's words."""
     metric: Metric
     bound: float | None = None
-    """Bound in the metric's unit: µs, or a share of packets."""
+    """Bound in the metric's unit: µs, a share of packets, or a number of pauses."""
     load: float | None = None
     """Load; None for the highest."""
     weight: float | None = None
@@ -82,7 +82,7 @@ Throughput is measured as in papers, by the mean time of large flows.
 
 
 PAUSES = (Goal("pauses", Metric("pauses")), Goal("time paused", Metric("paused_us")))
-"""Measures of lossless classes that an answer shows beside the goals; they decide nothing."""
+"""Measures of lossless classes, which an answer shows beside the goals; they decide only as goals."""
 
 
 def parse(given: object, classes: Sequence[str]) -> list[Goal]:
@@ -142,6 +142,8 @@ def _number(what: str, classes: Sequence[str]) -> Goal:
         return THROUGHPUT
     if plain == "loss":
         return LOSS
+    if measure := next((each for each in PAUSES if each.said == plain), None):
+        return measure
     if found := _QUERIES.fullmatch(what):
         return Goal(plain, Metric(f"query_us.all.{found['rank'].lower()}"))
     if (found := _FLOWS.fullmatch(what)) is None:
@@ -185,6 +187,13 @@ def _bound(text: str, goal: Goal) -> float:
         if not 0 < value < 1:
             raise wrong
         return value
+    if goal.said == "pauses":
+        if re.fullmatch(r"[1-9][0-9]{0,8}", text) is None:
+            raise ShallowsError(
+                f"goal: {text!r} is not a bound of pauses",
+                "write a whole number from 1 to 999999999, such as 100",
+            )
+        return float(text)
     try:
         quantity = parse_quantity(text.replace("µ", "u"))
     except ValueError:
@@ -204,6 +213,27 @@ def _refuse_contradictions(goals: Sequence[Goal]) -> None:
         raise ShallowsError(f"goal: {other.text!r} and {goal.text!r} {kind}", "give each measure once")
 
 
+def refuse_pauses(goals: Sequence[Goal], classes: Sequence[str]) -> None:
+    """Reject goals for pauses if no class is lossless; `classes` names the lossless classes.
+
+    Raises
+    ------
+    ShallowsError
+        If there is such a goal.
+    """
+    paused = [goal for goal in goals if is_of_pauses(goal)]
+    if paused and not classes:
+        raise ShallowsError(
+            f"goal: {paused[0].said!r} needs a lossless class, because only such classes are paused",
+            "set `lossless = true` in a [[class]] table, or remove the goal",
+        )
+
+
+def is_of_pauses(goal: Goal) -> bool:
+    """Return whether a goal measures the pauses of lossless classes."""
+    return any(goal.metric == each.metric for each in PAUSES)
+
+
 def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float]) -> None:
     """Reject bounds that no setting can meet.
 
@@ -213,7 +243,8 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
         If a time bound is below the base round-trip time, or a load exceeds the fabric's loads.
     """
     for goal in goals:
-        if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:
+        is_time = not (goal.metric.is_loss or is_of_pauses(goal))
+        if goal.bound is not None and is_time and goal.bound < rtt * 1e6 / 2:
             raise ShallowsError(
                 f"goal: the bound of {goal.text!r} must be at least "
                 f"{value_text(goal.metric, rtt * 1e6 / 2)} (half of the round-trip time), because no flow "

@@ -9,7 +9,7 @@ from typing import Any
 
 from shallows import _core
 from shallows.advisor.reading import Table
-from shallows.errors import ScenarioError
+from shallows.errors import ScenarioError, ShallowsError
 from shallows.quantity import size
 from shallows.runs.toml_text import toml_document
 
@@ -54,8 +54,11 @@ class Groups:
         return {**limit, "reserved": f"{self.reserved}B", "xon": f"{self.xon}B", **offset}
 
 
-KEYS = ("alpha", "limit", "reserved", "headroom", "headroom_pool", "xon", "xon_offset")
-"""Keys of `[lossless]` in a fabric's file, with the meaning that they have in `switch.lossless`."""
+KEYS = ("alpha", "limit", "reserved", "headroom", "headroom_pool", "xon", "xon_offset", "watchdog")
+"""Keys of `[lossless]` in a fabric's file, with the meaning that they have in `switch.lossless`.
+
+`watchdog` is refused with the reason.
+"""
 
 
 def groups_of(table: Table) -> Groups:
@@ -67,6 +70,12 @@ def groups_of(table: Table) -> Groups:
         If a value is invalid, or both `alpha` and `limit` are given.
     """
     given = table.content
+    if "watchdog" in given:
+        raise ShallowsError(
+            f"{table.place}: watchdog is not simulated: its times are longer than the simulated traffic, and "
+            "without a faulty NIC it never acts",
+            "remove the key; docs/lossless.md simulates PFC storms and watchdogs with `shallows run`",
+        )
 
     def amount(key: str, least: int = 0) -> int | None:
         return table.size(key, least, 10**12) if key in given else None

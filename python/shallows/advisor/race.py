@@ -40,6 +40,9 @@ DELTA = 0.03
 DELTA_LOSS = 1e-4
 """Indifference zone of loss rates: smaller absolute differences do not count."""
 
+DELTA_PAUSES = {"pauses": 1.0, "paused_us": 10.0}
+"""Indifference zones of pauses: one pause, or 10 µs of paused time, in a run."""
+
 FIRST_LOOK = 5
 """Number of seeds before the first look; fewer give no limits of loss rates (`verdicts.SEEDS_ALONE`)."""
 
@@ -79,7 +82,9 @@ class Objective:
     @property
     def delta(self) -> float:
         """Return the smallest change that counts (the indifference zone)."""
-        return DELTA if self.metric.is_relative else DELTA_LOSS
+        if self.metric.is_relative:
+            return DELTA
+        return DELTA_PAUSES.get(self.metric.name, DELTA_LOSS)
 
     @property
     def text(self) -> str:
@@ -152,8 +157,11 @@ class Race:
     @property
     def shown(self) -> list[Objective]:
         """Return the measures that the answer shows beside the objectives, at the highest load."""
+        if not self.fabric.lossless:
+            return []
         highest = max(self.fabric.loads)
-        return [Objective(goal, highest) for goal in PAUSES] if self.fabric.lossless else []
+        decide = {(each.metric, each.load) for each in self.objectives}
+        return [Objective(goal, highest) for goal in PAUSES if (goal.metric, highest) not in decide]
 
     def __post_init__(self) -> None:
         self.invalid = {each.name: why for each in self.candidates if (why := _unsafe(self.fabric, each))}

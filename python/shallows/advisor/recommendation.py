@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shallows.advisor.candidates import Candidate
-from shallows.advisor.goals import PAUSES, THROUGHPUT, Goal, value_text
-from shallows.advisor.race import CONFIDENCE, DELTA, FIRST_LOOK, Objective, Race, share_of_look
+from shallows.advisor.goals import THROUGHPUT, Goal, is_of_pauses, value_text
+from shallows.advisor.race import CONFIDENCE, DELTA, DELTA_PAUSES, FIRST_LOOK, Objective, Race, share_of_look
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
@@ -17,6 +17,9 @@ from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
 """Losses below this share are raised to it when they are compared by their ratio."""
+
+PAUSES_FLOOR = DELTA_PAUSES
+"""Numbers of pauses and paused times below these are raised to them when they are compared by ratio."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
@@ -43,7 +46,7 @@ class Beside:
         change = self.judgement.change
         if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
             return self.judgement.reason or f"{self.verdict}, without limits"
-        if self.objective.goal in PAUSES:
+        if is_of_pauses(self.objective.goal):
             ends = (change.estimate, change.low, change.high)
             estimate, low, high = (_difference(self.objective.metric, each) for each in ends)
             return f"{estimate} ({low} to {high})"
@@ -284,7 +287,7 @@ def _deciding(race: Race) -> list[Objective]:
 def _weigh(race: Race, left: Sequence[Candidate]) -> Candidate:
     scores = dict.fromkeys((each.name for each in left), 0.0)
     for objective in _goals(race):
-        floor = LOSS_FLOOR if objective.metric.is_loss else 0.0
+        floor = LOSS_FLOOR if objective.metric.is_loss else PAUSES_FLOOR.get(objective.metric.name, 0.0)
         for name, value in _values(race, objective, left).items():
             scores[name] += (objective.goal.weight or 0.0) * math.log(max(value, floor) or 1e-9)
     return min(left, key=lambda each: scores[each.name])

@@ -41,10 +41,15 @@ class Silicon:
     marks: tuple[str, ...]
     at: str
     """Marking point: `enqueue` or `dequeue`."""
+    compares: str | None
+    """Value of `switch.lossless.compares`; None if it is unknown."""
     source: str
 
 
-KEYS = ("memory", "parts", "ports", "cell", "marks_at", "alphas", "probabilities")
+COMPARES = ("with", "before")
+"""Values of `switch.lossless.compares` that describe chips."""
+
+KEYS = ("memory", "parts", "ports", "cell", "marks_at", "compares", "alphas", "probabilities")
 
 
 def silicon_of(given: object, file: str, rate: float) -> Silicon:
@@ -103,6 +108,7 @@ def _known(found: Chip, rate: float) -> Silicon:
         probabilities,
         ("queue", "pool"),
         "enqueue" if found.marks_at.value == "enqueue" else "dequeue",
+        found.compares.value if found.compares else None,
         found.memory.source,
     )
 
@@ -140,6 +146,7 @@ def _described(table: Table, rate: float | None) -> Chip:
         longest_queue=None,
         probabilities=told(probabilities) if probabilities else None,
         alphas=told(alphas) if alphas else None,
+        compares=told(table.text("compares", among=COMPARES)) if "compares" in has else None,
         marks_at=told(
             table.text("marks_at", among=("enqueue", "dequeue")) if "marks_at" in has else "unknown"
         ),

@@ -364,6 +364,7 @@ def _lossless(fabric: Fabric) -> list[str]:
         "Headroom and reserved memory of priority groups are added to buffer.pool, which is shared. A "
         "setting with more headroom shares less.",
         "Lossless classes carry TCP. RoCE and DCQCN are not simulated, nor is a PFC watchdog.",
+        f"A group's limit is compared with its use {_compared(fabric)}.",
     ]
     if made.simulated != made.own:
         found.append(
@@ -378,6 +379,14 @@ def _lossless(fabric: Fabric) -> list[str]:
     if fabric.has_lossy:
         found.append("Lossy classes have no limit at ingress.")
     return found
+
+
+def _compared(fabric: Fabric) -> str:
+    """Describe the state that is compared with the limit of a priority group."""
+    compares = fabric.silicon.compares
+    if compares is None:
+        return "with the arriving packet; the rule of this chip is unknown (chip.compares)"
+    return f"{compares} the arriving packet, as on this chip"
 
 
 def _alone(fabric: Fabric) -> str:

@@ -117,7 +117,8 @@ def memory(fabric: Fabric, groups: Groups, ports: Ports, network: Mapping[str, A
         If the headroom of all groups exceeds the memory, or a link's rate has no response time.
     """
     classes = list(fabric.lossless)
-    common = {"classes": classes, **groups.table(), "response": f"{_response(fabric)}ps"}
+    compares = {"compares": fabric.silicon.compares} if fabric.silicon.compares else {}
+    common = {"classes": classes, **groups.table(), **compares, "response": f"{_response(fabric)}ps"}
     counts = {"to-host": ports.hosts, "up": ports.uplinks}
     rates = {"to-host": fabric.links.rate, "up": ports.uplink_rate}
     kinds = [kind for kind, count in counts.items() if count]

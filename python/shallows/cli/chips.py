@@ -84,6 +84,7 @@ def _facts(of: Chip) -> list[tuple[str, Sourced[Any]]]:
         ("longest queue, B", of.longest_queue),
         ("probabilities, %", _percents(of.probabilities)),
         ("α", of.alphas),
+        ("switch.lossless.compares", of.compares),
         ("marks at", of.marks_at),
         ("thresholds in steps of", of.granularity),
     ]

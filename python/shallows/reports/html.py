@@ -183,7 +183,7 @@ def _drawing(block: Block) -> str:
     # The content is SVG from `reports.topology` or `reports.pause_tree`, which escape names.
     title = f"<h3>{text(block.title)}</h3>" if block.title else ""
     note = f"<figcaption>{text(block.note)}</figcaption>"
-    return f'{title}<figure class="drawing">{block.content}{note}</figure>\n'
+    return f'{title}<figure class="drawing"><div class="scroll">{block.content}</div>{note}</figure>\n'
 
 
 def _picture(block: Block) -> str:

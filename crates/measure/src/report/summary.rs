@@ -1,6 +1,7 @@
 //! Summary, warnings and observations of a run.
 
 use serde_json::{Value, json};
+use shallows_scenario::LosslessPort;
 use shallows_switch::port::{Counters, DropReason};
 
 use super::record::Report;
@@ -154,6 +155,7 @@ impl Report {
         if storms > 0 {
             warnings.push(format!("PFC watchdogs found storms ({storms}) and dropped packets ({dropped})"));
         }
+        warnings.extend(self.lasting_storms());
         warnings.extend(self.losses_of_nics());
         warnings.extend(self.warnings_of_queue_pairs());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
@@ -178,6 +180,27 @@ impl Report {
             ));
         }
         warnings
+    }
+
+    /// Returns a warning for each host whose PFC storm paused its switch until the end of the run.
+    fn lasting_storms(&self) -> Vec<String> {
+        let network = &self.experiment.network;
+        let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);
+        let pauses = |link: usize| {
+            self.pauses
+                .iter()
+                .any(|row| row.link as usize == link && row.sent > row.resumed && row.storms == 0)
+        };
+        let warn = |(number, port): (usize, &LosslessPort)| {
+            let storm = port.storm.as_ref().filter(|_| pauses(number))?;
+            Some(format!(
+                "the PFC storm of {} paused its switch from {} to the end of the run at {}",
+                network.links[number].from_name(),
+                storm.start,
+                self.end
+            ))
+        };
+        ports.enumerate().filter_map(warn).collect()
     }
 
     /// Returns warnings about queue pairs that ended with an error, and about a congestion control that never acted.

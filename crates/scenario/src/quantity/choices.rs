@@ -60,12 +60,13 @@ pub(crate) enum Every {
     Interval(Duration),
 }
 
-/// Headroom of a lossless class: `"auto"`, `"sonic-spectrum"` or a size.
+/// Headroom of a lossless class: `"auto"`, `"sonic-spectrum"`, `"hpcc-repo"` or a size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HeadroomSize {
     #[default]
     Auto,
     SonicSpectrum,
+    HpccRepo,
     Is(Bytes),
 }
 
@@ -75,9 +76,10 @@ impl FromStr for HeadroomSize {
         match text {
             "auto" => Ok(Self::Auto),
             "sonic-spectrum" => Ok(Self::SonicSpectrum),
-            _ => Size::from_str(text)
-                .map(|size| Self::Is(size.0))
-                .map_err(|error| format!("{error}; \"auto\" and \"sonic-spectrum\" are also allowed")),
+            "hpcc-repo" => Ok(Self::HpccRepo),
+            _ => Size::from_str(text).map(|size| Self::Is(size.0)).map_err(|error| {
+                format!("{error}; \"auto\", \"sonic-spectrum\" and \"hpcc-repo\" are also allowed")
+            }),
         }
     }
 }
@@ -87,6 +89,7 @@ impl fmt::Display for HeadroomSize {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::SonicSpectrum => f.write_str("sonic-spectrum"),
+            Self::HpccRepo => f.write_str("hpcc-repo"),
             Self::Is(size) => size.fmt(f),
         }
     }
@@ -211,6 +214,6 @@ as_text!(
 as_text!(
     HeadroomSize,
     "HeadroomSize",
-    "\"auto\", \"sonic-spectrum\" or a size such as \"64KB\"",
-    r"^(auto|sonic-spectrum|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
+    "\"auto\", \"sonic-spectrum\", \"hpcc-repo\" or a size such as \"64KB\"",
+    r"^(auto|sonic-spectrum|hpcc-repo|\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB)\s*)$"
 );

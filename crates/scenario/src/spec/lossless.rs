@@ -15,6 +15,13 @@ use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 pub(crate) struct Lossless {
     /// Lossless classes of service, from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
+    /// Preset: sets several keys at once to reproduce the switches of a simulator, such as `"hpcc-repo"`, for comparisons. Other keys of this
+    /// table override the preset. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) preset: Option<LosslessPreset>,
+    /// Keys that the preset has set, with their values.
+    #[serde(skip)]
+    pub(crate) preset_keys: Vec<String>,
     /// Class of each DSCP (SONiC: `DSCP_TO_TC_MAP`), such as `{ 26 = 3 }`. The keys `classes` here and of ports list such classes, whose
     /// numbers are from 0 to 7. Default for each DSCP: the class of the same number.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
@@ -39,7 +46,8 @@ pub(crate) struct Lossless {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Size>,
     /// State that is compared with the limit of a group: `"with"` the arriving packet (default), as on Trident 3, Tomahawk 3 and Tomahawk 5,
-    /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2.
+    /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2. `"hpcc-repo"` counts the packet in its group but not in the pool, and tests a
+    /// group only when its own packets arrive or leave, as in HPCC's simulator.
     #[serde(default)]
     pub(crate) compares: Compares,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
@@ -47,7 +55,7 @@ pub(crate) struct Lossless {
     pub(crate) reserved: Size,
     /// Headroom of each lossless group (SONiC: `xoff`): memory for the packets that arrive after the pause. `"auto"` (default) computes it
     /// from the rate and delay of the link, the largest packet and the response time. `"sonic-spectrum"` is the value that SONiC computes
-    /// for the Spectrum chip with cells of `switch.buffer.cell` (sonic-swss, July 2026).
+    /// for the Spectrum chip with cells of `switch.buffer.cell` (sonic-swss, July 2026). `"hpcc-repo"` is 3 · rate · delay, as in HPCC's simulator.
     #[serde(default)]
     pub(crate) headroom: HeadroomSize,
     /// Inputs of SONiC's formula; only with `headroom = "sonic-spectrum"`. Default: those that SONiC ships.
@@ -83,6 +91,16 @@ pub(crate) struct Lossless {
     /// `routing_loops`. Default with `routing_loops`: 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u8>,
+}
+
+/// Simulator whose switches a preset reproduces, defects included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum LosslessPreset {
+    /// HPCC's simulator, an ns-3 fork: α from 1/8 (links of the hosts' rate) to 1 in proportion to the link rate, headroom of 3 · rate ·
+    /// delay, headroom and reserved memory of all classes counted once per port, thresholds tested only by packets of the same group, and
+    /// pauses that last until they are ended.
+    #[serde(rename = "hpcc-repo")]
+    HpccRepo,
 }
 
 /// Kind of the pauses that protect lossless classes. Default `"pfc"`.

@@ -7,6 +7,7 @@ mod capture;
 mod congestion;
 mod flow_trace;
 mod lossless;
+mod lossless_preset;
 mod marker;
 mod nic_pauses;
 mod offloads;
@@ -36,7 +37,9 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
-pub(crate) use lossless::{CyclicRoutes, Lossless, PauseKind, RoutingLoop, StormAction, Watchdog};
+pub(crate) use lossless::{
+    CyclicRoutes, Lossless, LosslessPreset, PauseKind, RoutingLoop, StormAction, Watchdog,
+};
 pub(crate) use marker::*;
 pub(crate) use nic_pauses::{NicWatchdog, PfcStorm, Receive};
 pub(crate) use offloads::*;

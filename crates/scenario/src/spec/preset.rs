@@ -185,7 +185,8 @@ fn told(name: &str, set: &Table, given: &Table) -> String {
     format!("tcp.preset \"{name}\" sets {}", keys.join(", "))
 }
 
-fn list(set: &Table, given: Option<&Table>, prefix: &str, keys: &mut Vec<String>) {
+/// Adds the keys in `set` that `given` leaves out to `keys`, each with its value.
+pub(super) fn list(set: &Table, given: Option<&Table>, prefix: &str, keys: &mut Vec<String>) {
     for (key, value) in set {
         let over = given.and_then(|given| given.get(key));
         match value {

@@ -7,6 +7,7 @@ use shallows_switch::EgressDrop;
 use shallows_switch::buffer::{DtCounts, ReservedRule};
 
 use super::lossless::Lossless;
+use super::lossless_preset;
 use super::marker::Marker;
 use super::port::{Port, Shaper};
 use crate::quantity::{Amount, PerQueue, Size};
@@ -34,7 +35,7 @@ pub(crate) struct Switch {
     #[serde(default)]
     pub(crate) ecmp: Ecmp,
     /// Lossless classes, which priority flow control (PFC) protects. Default: none, so that every class is lossy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lossless_preset::read", skip_serializing_if = "Option::is_none")]
     pub(crate) lossless: Option<Lossless>,
     /// Ports whose settings differ from those of other ports. If several entries match a port, the last one applies.
     #[serde(default)]

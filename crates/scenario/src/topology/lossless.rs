@@ -21,6 +21,8 @@ pub struct Lossless {
     pub ports: Vec<LosslessPort>,
     /// Pause time of a frame, in quanta.
     pub quanta: u16,
+    /// Whether a pause lasts until it is ended, so that it is not repeated.
+    pub are_flags: bool,
     /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
     /// PFC watchdog of the ports of switches.

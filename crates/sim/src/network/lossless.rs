@@ -35,7 +35,8 @@ impl<T: Copy + Default> Network<T> {
         let book =
             |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
         let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
-        let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
+        let refresh = (!config.are_flags).then_some(config.quanta / 2);
+        let pauses = PauserConfig { quanta: config.quanta, refresh };
         let (mut ports, mut receivers) = (Vec::with_capacity(self.links.len()), BTreeMap::new());
         for (port, link) in (0..).zip(&mut self.links) {
             let (number, place) = (link.number as usize, link.node as usize);
@@ -47,9 +48,10 @@ impl<T: Copy + Default> Network<T> {
             receivers.extend(of_port.receive.map(|config| (port, ReceiveBuffer::new(config))));
             let peer = &network.links[network.links[number].reverse as usize];
             let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
+            let timers = PauseTimers::new(link.port.rate(), of_port.response);
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
-                timers: PauseTimers::new(link.port.rate(), of_port.response),
+                timers: if config.are_flags { timers.as_flags() } else { timers },
                 queues: of_port.queues,
                 is_host: books[place].is_none(),
                 watchdog,
@@ -146,14 +148,18 @@ impl<T: Copy + Default> Network<T> {
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
         let dropped = self.tally.packets_dropped;
         let leaves = self.enqueue(now, port, entry, header, payload, driver);
-        // A packet that leaves at once is not counted.
-        if !leaves && self.tally.packets_dropped == dropped {
-            let lossless = self.lossless.as_deref_mut().expect("it was there");
-            if lossless.cyclic {
+        let waits = !leaves && self.tally.packets_dropped == dropped;
+        let lossless = self.lossless.as_deref_mut().expect("it was there");
+        let book = lossless.books[node].as_mut().expect("switches have books");
+        // A packet that leaves at once is not counted, except as in HPCC's simulator.
+        if waits || book.counts_passing() {
+            let mut has_signals = book.store(group, room);
+            if !waits {
+                has_signals = book.release(group, size);
+            } else if lossless.cyclic {
                 *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
             }
-            let book = lossless.books[node].as_mut().expect("switches have books");
-            if book.store(group, room) {
+            if has_signals {
                 self.signal(node, driver);
             }
         }

@@ -33,6 +33,8 @@ pub(crate) struct Search {
     /// For each group that paused its sender at the last search, the number of packets that had left it.
     left: BTreeMap<Sender, u64>,
     pub(crate) found: Option<Deadlock>,
+    /// Number of searches so far.
+    pub(crate) searches: u64,
 }
 
 impl Search {
@@ -42,12 +44,13 @@ impl Search {
         let lasts = |lossless: &Lossless| lossless.cyclic && lossless.watchdog.is_none();
         let is_possible = experiment.network.lossless.as_ref().is_some_and(lasts);
         let due = if is_possible { ending.step_end(Instant::ZERO + PERIOD) } else { Instant::MAX };
-        Self { ending, due, left: BTreeMap::new(), found: None }
+        Self { ending, due, left: BTreeMap::new(), found: None, searches: 0 }
     }
 
     /// Searches for a deadlock at the time `due`. `next` is a lower bound on the time of the next event. Returns whether a
     /// deadlock was found.
     pub(crate) fn run<'a>(&mut self, worlds: impl Iterator<Item = &'a World>, next: Instant) -> bool {
+        self.searches += 1;
         let mut pauses = Pauses::default();
         worlds.for_each(|world| world.add_pauses(&mut pauses));
         let cycle = pauses.cycle(|sender, group| self.left.get(&sender) == Some(&group.left));

@@ -114,9 +114,14 @@ impl Partition {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    /// Returns the number of events that have fired in the partition.
+    pub(crate) fn fired(&self) -> u64 {
+        self.world.events(&self.queue)
+    }
+
     /// Returns the number of events that have fired at the partition's nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.world.events(&self.queue) - self.world.tally().events_of_no_node
+        self.fired() - self.world.tally().events_of_no_node
     }
 }
 

@@ -174,12 +174,13 @@ impl Simulation {
     }
 
     /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
-    /// switches run by window, because a window is not interrupted.
+    /// switches run by window, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as events
+    /// here, so that the call also returns if nothing else happens.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let enough = self.events().saturating_add(events);
+        let enough = self.fired().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
-        while !self.done && self.events() < enough {
-            let events = most.min(enough - self.events());
+        while !self.done && self.fired() < enough {
+            let events = most.min(enough - self.fired());
             let advance = match &mut self.windows {
                 Some(windows) => {
                     windows.search = self.search.due;
@@ -327,6 +328,11 @@ impl Simulation {
     /// Returns the number of fired events. It depends on the division, so no result contains it.
     fn events(&self) -> u64 {
         self.partitions.iter().map(Partition::events).sum()
+    }
+
+    /// Returns the number of fired events and of searches for deadlocks.
+    fn fired(&self) -> u64 {
+        self.partitions.iter().map(Partition::fired).sum::<u64>() + self.search.searches
     }
 
     /// Returns the number of partitions.

@@ -70,7 +70,7 @@ impl Entry {
 
     fn write(&self, partition: &Partition) {
         self.next.store(partition.world.not_before(&partition.queue).0, Ordering::Relaxed);
-        self.events.store(partition.events(), Ordering::Relaxed);
+        self.events.store(partition.fired(), Ordering::Relaxed);
         self.flows_started.store(partition.world.traffic().finite, Ordering::Relaxed);
         self.busy.store(partition.world.traffic().busy(), Ordering::Relaxed);
         self.flows_completed.store(partition.world.tally().flows_ended(), Ordering::Relaxed);

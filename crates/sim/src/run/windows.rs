@@ -126,7 +126,7 @@ impl Windows {
 
     /// Runs one stretch, which ends after about `events` events or earlier. Returns the reason for its end.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
-        let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
+        let fired = |partitions: &[Partition]| partitions.iter().map(Partition::fired).sum::<u64>();
         let hops = |partitions: &[Partition]| {
             partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
         };

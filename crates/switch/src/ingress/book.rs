@@ -43,7 +43,7 @@ impl IngressBook {
             resumes_from: u64::MAX,
             paused: 0,
             calm_below: cells(pool.size),
-            is_calm: true,
+            is_calm: config.compares != Compares::HpccRepo,
         };
         Self {
             cell: config.cell,
@@ -87,7 +87,11 @@ impl IngressBook {
     /// there are signals ([`Self::next_signal`]).
     pub fn store(&mut self, group: GroupId, room: Room) -> bool {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
-        self.change(group, |account, pool| account.charge(room.cells, room.place, pool))
+        self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
+        if self.compares == Compares::HpccRepo {
+            self.test_group(group, |account| !account.is_paused);
+        }
+        !self.signals.is_empty()
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
@@ -105,7 +109,16 @@ impl IngressBook {
     /// Frees the cells of a packet of `size` that leaves `group`. Returns whether there are signals ([`Self::next_signal`]).
     pub fn release(&mut self, group: GroupId, size: Bytes) -> bool {
         let cells = self.cells(size);
-        self.change(group, |account, pool| account.free(cells, pool))
+        self.change(group, |account, pool| account.free(cells, pool));
+        if self.compares == Compares::HpccRepo {
+            self.test_group(group, |account| account.is_paused);
+        }
+        !self.signals.is_empty()
+    }
+
+    /// Returns whether a packet that leaves at once is charged and freed, which can change the state of its group.
+    pub fn counts_passing(&self) -> bool {
+        self.compares == Compares::HpccRepo
     }
 
     /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
@@ -170,20 +183,36 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary. Returns
-    /// whether there are signals.
-    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) -> bool {
+    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary.
+    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;
         let pool = &mut self.pools[number];
         change(account, pool);
+        if self.compares == Compares::HpccRepo {
+            return;
+        }
         if !pool.stays_calm() {
             account.widen(pool, self.compares);
             if pool.is_calm || pool.is_due() {
                 self.test_groups(number);
             }
         }
-        !self.signals.is_empty()
+    }
+
+    /// Tests one group, if it is in the state that `may_turn` accepts, and changes this state if a threshold demands it.
+    fn test_group(&mut self, group: GroupId, may_turn: impl FnOnce(&Account) -> bool) {
+        let account = &mut self.groups[group.0 as usize];
+        let free = self.pools[account.pool].free();
+        let is_due = |account: &Account| match account.is_paused {
+            true => account.resumes_at(self.compares).is_some_and(|least| free >= least),
+            false => account.pauses_at(self.compares).is_some_and(|most| free <= most),
+        };
+        if may_turn(account) && is_due(account) {
+            account.turn();
+            let turned = if account.is_paused { Signal::Pause(group) } else { Signal::Resume(group) };
+            self.signals.push_back(turned);
+        }
     }
 
     /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, beginning with the one that is farthest

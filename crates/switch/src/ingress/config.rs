@@ -35,6 +35,9 @@ pub enum Compares {
     /// The state after the packet has been added to its group and to the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     #[default]
     With,
+    /// The state with the packet counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arrival of the
+    /// group can pause its sender, and only a departure of the group can resume it.
+    HpccRepo,
 }
 
 /// Configuration of a priority group of a port.

@@ -63,8 +63,10 @@ impl Limit {
                 (Self::Dynamic { exponent }, Compares::With) => {
                     !is_below(free - more, -exponent, shared + more)
                 }
+                // GetPfcThreshold: c + k <= α · free
+                (Self::Dynamic { exponent }, Compares::HpccRepo) => !is_below(free, -exponent, shared + more),
                 (Self::Static(limit), Compares::Before) => shared < limit,
-                (Self::Static(limit), Compares::With) => shared + more <= limit,
+                (Self::Static(limit), Compares::With | Compares::HpccRepo) => shared + more <= limit,
             }
     }
 
@@ -75,6 +77,10 @@ impl Limit {
             (Self::Dynamic { exponent }, Compares::Before) => divided(shared, exponent).0,
             // c + 1 > α · (free − 1)
             (Self::Dynamic { exponent }, Compares::With) => divided(shared + 1, exponent).1,
+            // CheckShouldPause: c >= α · free rounded down, so free < (c + 1)/α
+            (Self::Dynamic { exponent }, Compares::HpccRepo) => {
+                divided(shared + 1, exponent).1.saturating_sub(1)
+            }
             (Self::Static(limit), _) if shared >= limit => u64::MAX,
             (Self::Static(_), _) => 0,
         }
@@ -250,6 +256,9 @@ impl Account {
             self.counters.resumes + u64::from(self.is_paused),
             "group {number}: pauses and resumes alternate"
         );
+        if compares == Compares::HpccRepo {
+            return;
+        }
         let is_due = if self.is_paused {
             self.resumes_at(compares).is_some_and(|least| free >= least)
         } else {

@@ -20,6 +20,8 @@ pub enum Change {
 pub struct PauseTimers {
     rate: Rate,
     response: Duration,
+    /// Whether pauses last until a frame with zero quanta.
+    are_flags: bool,
     /// Frames that have arrived but not taken effect yet, in order. Each entry has the time at which the frame takes effect, and the end
     /// of the pause that the frame sets for each priority.
     arrived: VecDeque<(Instant, [Option<Instant>; PRIORITIES])>,
@@ -30,13 +32,24 @@ pub struct PauseTimers {
 impl PauseTimers {
     /// Creates timers of a sender of this `rate` that responds to a frame after `response`.
     pub fn new(rate: Rate, response: Duration) -> Self {
-        Self { rate, response, arrived: VecDeque::new(), ends: [None; PRIORITIES] }
+        Self { rate, response, are_flags: false, arrived: VecDeque::new(), ends: [None; PRIORITIES] }
+    }
+
+    /// Returns these timers with pauses that last until a frame with zero quanta, as in HPCC's simulator (`qbb-net-device.cc`).
+    #[must_use]
+    pub fn as_flags(self) -> Self {
+        Self { are_flags: true, ..self }
     }
 
     /// Handles a frame whose last bit arrives at `now`. It takes effect after the response time. The pause time of a priority counts from
     /// `now` and replaces the rest of an earlier pause.
     pub fn receive(&mut self, now: Instant, frame: &Frame) {
-        let ends = frame.quanta.map(|quanta| Some(now + pause_time(self.rate, quanta?)));
+        let end = |quanta| match quanta {
+            0 => now,
+            _ if self.are_flags => Instant::MAX,
+            _ => now + pause_time(self.rate, quanta),
+        };
+        let ends = frame.quanta.map(|quanta| quanta.map(end));
         self.arrived.push_back((now + self.response, ends));
     }
 

@@ -9,14 +9,15 @@ use super::frame::{Frame, PRIORITIES, pause_time};
 pub struct Config {
     /// Duration of each pause in quanta, at least 1.
     pub quanta: u16,
-    /// Time in quanta after which a pause is repeated, at least 1. If it is not below `quanta`, a pause expires before it is repeated.
-    pub refresh: u16,
+    /// Time in quanta after which a pause is repeated, at least 1; `None` if it is not repeated. If it is not below `quanta`, a pause expires
+    /// before it is repeated.
+    pub refresh: Option<u16>,
 }
 
 impl Default for Config {
     /// Returns the longest pause time, and a refresh after half of it.
     fn default() -> Self {
-        Self { quanta: u16::MAX, refresh: u16::MAX / 2 }
+        Self { quanta: u16::MAX, refresh: Some(u16::MAX / 2) }
     }
 }
 
@@ -24,7 +25,7 @@ impl Default for Config {
 #[derive(Clone, Debug)]
 pub struct Pauser {
     config: Config,
-    refresh: Duration,
+    refresh: Option<Duration>,
     paused: [bool; PRIORITIES],
     /// For each priority, whether it has changed and no frame has announced the change yet.
     is_news: [bool; PRIORITIES],
@@ -38,10 +39,10 @@ impl Pauser {
     ///
     /// Panics if a time of the configuration is zero.
     pub fn new(config: Config, rate: Rate) -> Self {
-        assert!(config.quanta > 0 && config.refresh > 0, "a pause takes time: {config:?}");
+        assert!(config.quanta > 0 && config.refresh != Some(0), "a pause takes time: {config:?}");
         Self {
             config,
-            refresh: pause_time(rate, config.refresh),
+            refresh: config.refresh.map(|quanta| pause_time(rate, quanta)),
             paused: [false; PRIORITIES],
             is_news: [false; PRIORITIES],
             refresh_at: Instant::MAX,
@@ -79,7 +80,7 @@ impl Pauser {
             (false, false) => None,
         });
         self.is_news = [false; PRIORITIES];
-        self.refresh_at = now + self.refresh;
+        self.refresh_at = self.refresh.map_or(Instant::MAX, |refresh| now + refresh);
         Some(Frame { quanta })
     }
 }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_pause_is_sent_at_once_repeated_and_ended_by_a_time_of_zero() {
-        let mut pauser = Pauser::new(Config { quanta: 100, refresh: 40 }, Rate::from_gbps(100));
+        let mut pauser = Pauser::new(Config { quanta: 100, refresh: Some(40) }, Rate::from_gbps(100));
         assert_eq!((pauser.wake_at(), pauser.poll_frame(Instant(7))), (None, None));
         pauser.set(3, true);
         assert_eq!(pauser.wake_at(), Some(Instant::ZERO));
@@ -133,6 +134,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a pause takes time")]
     fn a_pause_without_time_is_refused() {
-        Pauser::new(Config { quanta: 0, refresh: 1 }, Rate::from_gbps(100));
+        Pauser::new(Config { quanta: 0, refresh: Some(1) }, Rate::from_gbps(100));
     }
 }

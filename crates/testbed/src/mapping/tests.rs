@@ -194,3 +194,21 @@ fn what_it_cannot_do_is_refused_with_its_key() {
     let delayed = "congestion = \"reno\"\ndelayed_ack = {segments = 4}";
     assert_eq!(keys(plan(delayed, "")), ["tcp.delayed_ack.segments"]);
 }
+
+#[test]
+fn lossless_classes_are_refused_because_its_switch_sends_no_pauses() {
+    let text = "stop.at = '1s'\ntcp.congestion = 'reno'\ntopology = { kind = 'star', hosts = 3, rate = '100Mbps' }\n\
+                switch = { buffer = { kind = 'complete-sharing', pool = '1MB' }, lossless = { classes = [0] } }\n\
+                [[workload]]\nkind = 'long-lived'\nsenders = 0\nreceivers = 1\n";
+    let experiment =
+        shallows_scenario::parse(text, "star.toml", &|_| unreachable!("it names no file"), &[], None);
+    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+    let refused =
+        LinuxPlan::of(&experiment, AVAILABLE, Dilation::try_from(1).expect("a factor of one"), FASTEST);
+    let refusals = refused.expect_err("it is refused");
+    let [refusal] = &refusals[..] else { panic!("{} refusals", refusals.len()) };
+    assert_eq!(
+        (refusal.key, &*refusal.reason),
+        ("switch.lossless", "must be left out, because the testbed's switch has no priority flow control")
+    );
+}

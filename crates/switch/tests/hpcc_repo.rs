@@ -1,0 +1,144 @@
+//! The ingress book with the rules of HPCC's simulator (`switch-mmu.cc` of alibaba-edu/High-Precision-Congestion-Control).
+//!
+//! A switch of three ports with 100,000 bytes. The headroom of a link of 100 Gb/s and 500 ns is 3 · 6,250 = 18,750 bytes, and each port
+//! reserves 4,096 bytes. `ConfigNPort` leaves 100,000 − 3 · (18,750 + 4,096) = 31,462 bytes to share, and `GetPfcThreshold` is an eighth of
+//! their free part, rounded down.
+
+use shallows_core::Bytes;
+use shallows_switch::buffer::Cell;
+use shallows_switch::ingress::{
+    Compares, Config, GroupConfig, GroupId, GroupLimit, IngressBook, IngressRefusal, Lossless, PoolConfig,
+    Signal,
+};
+
+const SHARED: Bytes = Bytes(31_462);
+
+/// Returns a book with this shared memory, and one group at each of its ports.
+fn book(compares: Compares, shared: Bytes, ports: u32) -> (IngressBook, Vec<GroupId>) {
+    let pools = vec![PoolConfig { size: shared, headroom: None }];
+    let mut book = IngressBook::new(&Config { cell: Cell::default(), compares, pools });
+    let group = GroupConfig {
+        pool: 0,
+        reserved: Bytes(4_096),
+        limit: GroupLimit::Dynamic { exponent: -3 },
+        lossless: Some(Lossless { headroom: Bytes(18_750), xon: Bytes(0), xon_offset: Bytes(3_072) }),
+    };
+    let groups = (0..ports)
+        .map(|_| {
+            let ingress = book.add_port(&[group]);
+            book.group(ingress, 0)
+        })
+        .collect();
+    (book, groups)
+}
+
+/// Admits packets of `size` to `group` until it pauses its sender. Returns the number of packets.
+fn until_paused(book: &mut IngressBook, group: GroupId, size: u64) -> u64 {
+    for packet in 1.. {
+        book.admit(group, Bytes(size)).expect("there is room");
+        book.audit();
+        if book.is_paused(group) {
+            assert_eq!(book.next_signal(), Some(Signal::Pause(group)));
+            return packet;
+        }
+    }
+    unreachable!("the memory is finite")
+}
+
+#[test]
+fn a_group_pauses_and_drops_at_the_packets_of_the_formula() {
+    let (mut book, groups) = book(Compares::HpccRepo, SHARED, 3);
+    let group = groups[0];
+    // Four packets of 1,000 bytes fit in the reserved 4,096. The fifth to seventh take 904, 1,904 and 2,904 shared bytes. The eighth would take
+    // 3,904, but an eighth of 31,462 − 2,904 is 3,569: it goes to the headroom, which pauses the sender.
+    assert_eq!(until_paused(&mut book, group, 1_000), 8);
+    assert_eq!((book.occupancy(group), book.headroom(group)), (Bytes(8_000), Bytes(1_000)));
+    // 18 packets fit in 18,750 bytes of headroom.
+    for _ in 9..=25 {
+        book.admit(group, Bytes(1_000)).expect("there is headroom");
+    }
+    assert_eq!(book.admit(group, Bytes(1_000)), Err(IngressRefusal::HeadroomFull));
+    assert_eq!(book.counters(group).dropped, 1);
+    book.audit();
+}
+
+#[test]
+fn the_threshold_is_rounded_down() {
+    // Packets of 100 bytes: 40 of them and 96 bytes of the next are reserved. After packet 76, 7,600 − 4,096 = 3,504 bytes are shared. An
+    // eighth of the rest is 3,494.75 of 31,462, and 3,504.375 of 31,539, which also pauses: 3,504 >= 3,504.
+    for (shared, packets) in [(31_462, 76), (31_539, 76), (31_544, 77)] {
+        let (mut book, groups) = book(Compares::HpccRepo, Bytes(shared), 1);
+        assert_eq!(until_paused(&mut book, groups[0], 100), packets, "{shared} bytes");
+    }
+}
+
+#[test]
+fn a_group_resumes_below_the_threshold_less_the_offset_or_without_shared_memory() {
+    let (mut book, groups) = book(Compares::HpccRepo, SHARED, 1);
+    until_paused(&mut book, groups[0], 1_000);
+    // Departures free the headroom and then 1,000 shared bytes each. 2,904, 1,904 and 904 shared bytes plus 3,072 exceed an eighth of the
+    // rest, 3,569, 3,694 and 3,819. Without shared memory, the group resumes.
+    let mut departures = 0;
+    while book.is_paused(groups[0]) {
+        assert_eq!(book.next_signal(), None);
+        book.release(groups[0], Bytes(1_000));
+        book.audit();
+        departures += 1;
+    }
+    assert_eq!((departures, book.next_signal()), (4, Some(Signal::Resume(groups[0]))));
+    // Of 80,000 bytes, an eighth of the rest is 9,637 with 2,904 shared bytes, more than 2,904 + 3,072.
+    let (mut book, groups) = self::book(Compares::HpccRepo, Bytes(80_000), 1);
+    until_paused(&mut book, groups[0], 1_000);
+    let shared = |book: &IngressBook| book.occupancy(groups[0]).0 - book.headroom(groups[0]).0 - 4_096;
+    while book.is_paused(groups[0]) {
+        book.release(groups[0], Bytes(1_000));
+    }
+    let left = shared(&book);
+    assert!(
+        left + 3_072 <= (80_000 - left) >> 3 && left + 1_000 + 3_072 > (80_000 - left - 1_000) >> 3,
+        "{left}"
+    );
+}
+
+#[test]
+fn a_threshold_that_falls_because_of_another_group_is_noticed_at_the_next_arrival() {
+    // Four groups take packets of 1,000 bytes, up to 2,904 shared bytes each. When the third has them, an eighth of the rest is 2,843, so it
+    // pauses. The fourth pauses with 1,904 shared bytes; the threshold is then an eighth of 20,846, 2,605. The first two groups use more than
+    // that, but their senders are not paused until their next packet.
+    let fill = |compares| {
+        let (mut book, groups) = book(compares, SHARED, 4);
+        for (&group, packets) in groups.iter().zip([7, 7, 7, 7]) {
+            for _ in 0..packets {
+                book.admit(group, Bytes(1_000)).expect("there is room");
+            }
+        }
+        book.audit();
+        let mut paused = Vec::new();
+        while let Some(Signal::Pause(group)) = book.next_signal() {
+            paused.push(group);
+        }
+        (book, groups, paused)
+    };
+    let (mut book, groups, paused) = fill(Compares::HpccRepo);
+    assert_eq!(paused, [groups[2], groups[3]]);
+    book.admit(groups[0], Bytes(1_000)).expect("there is headroom");
+    assert_eq!(book.next_signal(), Some(Signal::Pause(groups[0])));
+    assert!(!book.is_paused(groups[1]));
+    // A chip pauses all four.
+    let (_, _, mut paused) = fill(Compares::With);
+    paused.sort_unstable();
+    assert_eq!(paused, groups);
+}
+
+#[test]
+fn a_threshold_that_rises_because_of_another_group_is_noticed_at_the_next_departure() {
+    let (mut book, groups) = book(Compares::HpccRepo, SHARED, 2);
+    until_paused(&mut book, groups[0], 1_000);
+    until_paused(&mut book, groups[1], 1_000);
+    // The second group leaves the memory, which raises the threshold of the first one.
+    while book.occupancy(groups[1]) > Bytes(0) {
+        book.release(groups[1], Bytes(1_000));
+    }
+    assert_eq!(book.next_signal(), Some(Signal::Resume(groups[1])));
+    assert!(book.is_paused(groups[0]) && book.next_signal().is_none());
+}
