@@ -262,6 +262,20 @@ def test_windows_are_the_largest_bandwidth_delay_product(hpcc: Path) -> None:
     assert any(found.startswith(note) for found in imported.notes)
 
 
+def test_powertcps_files_have_the_switches_and_windows_of_ns3_datacenter(hpcc: Path) -> None:
+    # switch-mmu.cc of ns3-datacenter: no reserved memory, xon 1248, xon_offset 2496. Its programs set alpha
+    # 1/8 for all ports. `RdmaHw::AddQueuePair`: windows are the longest round-trip time at the NIC's rate.
+    topology = hpcc / "topology.txt"
+    text = topology.read_text().replace("6 2 5", "6 2 2 5").replace("3 5 100Gbps", "3 5 400Gbps")
+    topology.write_text(text)
+    imported = configured(hpcc, 8)
+    lossless = imported.tables["switch"]["lossless"]
+    found = {key: lossless[key] for key in ("alpha", "reserved", "xon", "xon_offset")}
+    assert found == {"alpha": 0.125, "reserved": "0B", "xon": "1248B", "xon_offset": "2496B"}
+    assert imported.tables["roce"]["congestion"]["window"]["rtt"] == "8180ns"
+    assert not [note for note in imported.notes if "alpha" in note or note.startswith("the window is")]
+
+
 def test_faster_links_have_the_alpha_of_all_links(hpcc: Path) -> None:
     note = "priority groups of links of 400Gbps have alpha 1/8, as on all links; HPCC has 1/2"
     assert note in configured(hpcc, 8).notes
