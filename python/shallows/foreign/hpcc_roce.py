@@ -97,6 +97,8 @@ def _hpcc(config: Config, longest: Longest) -> dict[str, Any]:
         "additive_increase": f"{increase}B",
         "base_rtt": writing.time(longest.rtt_ns * 1_000),
         "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+        **({"per_hop": True} if config.is_on("MULTI_RATE", default=True) else {}),
+        **({"skip_empty": True} if config.is_on("SAMPLE_FEEDBACK", default=False) else {}),
     }
 
 

@@ -37,15 +37,13 @@ def switch(config: Config, network: Network, classes: list[int], packet: int) ->
     if not config.is_on("ENABLE_QCN", default=True):
         return table
     thresholds = _thresholds(config)
-    # HPCC marks when a packet leaves; with lossless classes, the scenario must mark when a packet arrives.
-    place = {} if classes else {"at": "dequeue"}
     rates = Counter(cable.rate for cable in network.cables)
     [(most, _)] = rates.most_common(1)
-    table["markers"] = [_marker(config, thresholds, most) | place]
+    table["markers"] = [_marker(config, thresholds, most)]
     overrides = []
     for rate in sorted(set(rates) - {most}):
         ports = [port for cable in network.cables if cable.rate == rate for port in _ports(cable)]
-        markers = [_marker(config, thresholds, rate) | place]
+        markers = [_marker(config, thresholds, rate)]
         overrides.append({"ports": sorted(set(ports)), "markers": markers})
     if overrides:
         table["overrides"] = overrides
@@ -125,7 +123,7 @@ def _thresholds(config: Config) -> Thresholds:
 
 
 def _marker(config: Config, thresholds: Thresholds, rate: int) -> dict[str, Any]:
-    """Return the marker of ports of this rate."""
+    """Return the marker of ports of this rate, which acts when packets leave (`SwitchNotifyDequeue`)."""
     found = []
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if rate not in thresholds[key]:
@@ -141,13 +139,13 @@ def _marker(config: Config, thresholds: Thresholds, rate: int) -> dict[str, Any]
             "lower KMIN or raise KMAX",
         )
     if kmin == kmax:
-        return {"kind": "threshold", "k": f"{kmin}KB"}
+        return {"kind": "threshold", "k": f"{kmin}KB", "at": "dequeue"}
     if not 0 < pmax <= 1:
         raise config.lines["PMAX_MAP"].error(
             f"PMAX must be above 0 and at most 1 for links of {rate} bit/s, got {pmax}",
             "correct the probability",
         )
-    return {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{kmax}KB", "pmax": float(pmax)}
+    return {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{kmax}KB", "pmax": float(pmax), "at": "dequeue"}
 
 
 def _ports(cable: Cable) -> list[str]:
