@@ -146,6 +146,7 @@ avd: $(VENV)/.avd
 
 bench: build
 	$(BIN)/python benches/peers.py
+	$(BIN)/python benches/rdma.py
 	$(BIN)/python benches/bottleneck.py
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py

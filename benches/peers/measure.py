@@ -82,10 +82,10 @@ def mean_fct_by_size(flows: Iterable[tuple[int, float]]) -> dict[str, float]:
     return {size: statistics.fmean(fcts) for size, fcts in members.items() if fcts}
 
 
-def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run]) -> list[str]:
+def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run], peer: str = "ns-3") -> list[str]:
     """Return the reasons why two runs cannot be compared: drops, unfinished flows, different packet-hops."""
     found = []
-    for side, runs in (("shallows", ours), ("ns-3", theirs)):
+    for side, runs in (("shallows", ours), (peer, theirs)):
         drops = max(run.drops for run in runs)
         unfinished = max(run.unfinished for run in runs)
         if drops:
@@ -97,6 +97,6 @@ def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run]) -> list[str]
     ratio = hops_ratio(ours, theirs)
     if abs(ratio - 1) > HOPS_TOLERANCE:
         found.append(
-            f"{case}: we made {ratio:.3f} times the packet-hops of ns-3, not within {HOPS_TOLERANCE:.0%}"
+            f"{case}: we made {ratio:.3f} times the packet-hops of {peer}, not within {HOPS_TOLERANCE:.0%}"
         )
     return found

@@ -68,6 +68,18 @@ def run_leaf_spine(flow_list: Path, total_bytes: int, seed: int) -> Run:
     return _to_run(summary, total_bytes, unfinished)
 
 
+def run_imported(config: Path, total_bytes: int) -> Run:
+    """Import the files of HPCC's `config`, and run their flows (`total_bytes` bytes) to completion."""
+    scenario = config.with_name("ours.toml")
+    for old in config.parent.glob("ours*"):
+        old.unlink()
+    importing = [str(COMMAND), "import", "hpcc", str(config), "--root", "/", "-o", str(scenario)]
+    subprocess.run(importing, check=True, capture_output=True, text=True)
+    summary = run_shallows(scenario, {})
+    unfinished = summary["flows"]["started"] - summary["flows"]["completed"]
+    return _to_run(summary, total_bytes, unfinished)
+
+
 def _to_run(summary: dict[str, Any], delivered: float, unfinished: int) -> Run:
     engine = summary["engine"]
     fcts = summary["fct_us"]

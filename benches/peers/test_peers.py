@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 
 import flows
 import measure
+import ns3_datacenter
 from measure import Run
 
 RUN = Run(
@@ -68,6 +71,27 @@ class FlowList(unittest.TestCase):
         self.assertNotEqual(
             list(islice(flows.flows(0.6, seed=3), 10)), list(islice(flows.flows(0.6, seed=4), 10))
         )
+
+
+class QueuePairs(unittest.TestCase):
+    def test_links_of_the_star_carry_the_load(self) -> None:
+        # Standard error as above: 2.5 / sqrt(40,000) = 1.3 %.
+        rows = ns3_datacenter.star_flows(40_000, seed=1)
+        load = sum(row.bytes for row in rows) * 8 / (rows[-1].start_ns / 1e9) / (16 * 100e9)
+        self.assertAlmostEqual(load, 0.5, delta=0.5 * 0.04)
+
+    def test_each_packet_has_an_acknowledgement_on_both_links_of_its_path(self) -> None:
+        rows = [flows.Flow(0, 0, 1, size) for size in (1, 1_000, 1_001)]
+        self.assertEqual(ns3_datacenter.packet_hops(rows), (1 + 1 + 2) * 4)
+
+    def test_both_simulators_read_the_same_files(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            config = ns3_datacenter.write(Path(folder), "hpcc", [flows.Flow(1_000_000, 3, 5, 1_500)])
+            self.assertIn("CC_MODE 3\n", config.read_text())
+            flow = (Path(folder) / "flow.txt").read_text()
+            topology = (Path(folder) / "topology.txt").read_text().splitlines()
+        self.assertEqual(flow, "1\n3 5 3 10000 1500 0.001000000\n")
+        self.assertEqual(topology[:3], ["17 1 1 16", "16", "16 0 100Gbps 1us 0"])
 
 
 class Comparison(unittest.TestCase):

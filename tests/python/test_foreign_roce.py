@@ -133,10 +133,11 @@ def test_rates_of_hpcc_become_bytes_in_the_round_trip_time(hpcc: Path) -> None:
         "min_rate": "100Mbps",
     }
     assert "RATE_AI 50Mbps is 81.25 bytes in the round-trip time of 13000 ns, rounded to 81" in imported.notes
-    # 64 Mb/s are 104 bytes exactly; 5 is third.cc's default of MI_THRESH.
-    text = OF_MODES[3].replace("50Mb/s", "64Mb/s").replace("MI_THRESH 0\n", "")
-    congestion = control_of(hpcc, f"CC_MODE 3\n{text}")
+    # 64 Mb/s are 104 bytes exactly; 5 is third.cc's default of MI_THRESH, and 1 that of MULTI_RATE.
+    text = OF_MODES[3].replace("50Mb/s", "64Mb/s").replace("MI_THRESH 0\nMULTI_RATE 0\n", "")
+    congestion = control_of(hpcc, f"CC_MODE 3\nSAMPLE_FEEDBACK 1\n{text}")
     assert (congestion["additive_increase"], congestion["max_stage"]) == ("104B", 5)
+    assert (congestion["per_hop"], congestion["skip_empty"]) == (True, True)
     assert not any("rounded to" in note for note in import_hpcc(hpcc).notes)
 
 
@@ -175,9 +176,7 @@ def test_packets_have_hpccs_size(hpcc: Path, mode: int, full: int, ack: int, not
         (10, "", "CC_MODE: congestion control 10 (HPCC-PINT) is not modelled; only 1 (DCQCN), 3 (HPCC)"),
         (2, "", "CC_MODE: congestion control 2 (unknown) is not modelled"),
         (3, "VAR_WIN 0\n", "VAR_WIN: 0 (a fixed window of HPCC) is not modelled; only 1 is"),
-        (3, "MULTI_RATE 1\n", "MULTI_RATE: 1 (a rate for each hop) is not modelled; only 0 is"),
         (3, "FAST_REACT 0\n", "FAST_REACT: 0 (one update in a round-trip time) is not modelled"),
-        (3, "SAMPLE_FEEDBACK 1\n", "SAMPLE_FEEDBACK: 1 (no updates by hops without a queue)"),
         (3, "HAS_WIN 0\n", "HAS_WIN: 0 (no window) is not modelled; only 1 is"),
         (1, "GLOBAL_T 0\n", "GLOBAL_T: 0 (a round-trip time for each pair of hosts) is not modelled"),
         (1, "RATE_BOUND 0\n", "RATE_BOUND: 0 (senders without a rate) is not modelled; only 1 is"),
@@ -186,8 +185,8 @@ def test_packets_have_hpccs_size(hpcc: Path, mode: int, full: int, ack: int, not
         (8, "LB_MODE 0\nPAUSE_TIME 5\n", "PAUSE_TIME: ConWeave's pauses are not modelled"),
         (
             0,
-            "CC_MODE 3\nRATE_AI 1Mb/s\nVAR_WIN 1\n",
-            "MULTI_RATE: 1 (a rate for each hop), which is the default,",
+            "CC_MODE 3\nRATE_AI 1Mb/s\n",
+            "VAR_WIN: 0 (a fixed window of HPCC), which is the default,",
         ),
         (0, "CC_MODE 1\nEWMA_GAIN 0.1\nRATE_HAI 1Mb/s\nRP_TIMER 1\n", "config.txt: RATE_AI is missing"),
         (0, "CC_MODE 1\nRATE_AI 1Mb/s\nRATE_HAI 1Mb/s\nRP_TIMER 1\n", "config.txt: EWMA_GAIN is missing"),
@@ -212,7 +211,7 @@ def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
     assert asked in imported.notes
     again = configured(hpcc, 3, ignored=Ignored(["CC_MODE"])).tables["roce"]["congestion"]
     assert (again["kind"], again["gain"]) == ("dctcp", 0.0625)
-    fixed = configured(hpcc, 3, "VAR_WIN 0\nMULTI_RATE 1\n", every).tables["roce"]["congestion"]
+    fixed = configured(hpcc, 3, "VAR_WIN 0\nFAST_REACT 0\n", every).tables["roce"]["congestion"]
     assert fixed["kind"] == "hpcc"
 
 
@@ -231,7 +230,9 @@ def test_switches_pause_as_hpccs_do(hpcc: Path) -> None:
         "cyclic_routes": "allow",
         "headroom": "37500B",
     }
-    assert switch["markers"] == [{"kind": "red", "kmin": "100KB", "kmax": "400KB", "pmax": 0.2}]
+    # switch-node.cc marks in SwitchNotifyDequeue, after it has counted the packet out of the queue.
+    marker = {"kind": "red", "kmin": "100KB", "kmax": "400KB", "pmax": 0.2, "at": "dequeue"}
+    assert switch["markers"] == [marker]
     unused = "L2_CHUNK_SIZE, PAUSE_TIME, USE_DYNAMIC_PFC_THRESHOLD"
     assert (
         f"keys without effect on the scenario (HPCC reads and does not use them): {unused}" in imported.notes
@@ -260,6 +261,20 @@ def test_windows_are_the_largest_bandwidth_delay_product(hpcc: Path) -> None:
         "the window is 102250 bytes at NICs of 400Gbps, and smaller at slower NICs; HPCC's windows are equal"
     )
     assert any(found.startswith(note) for found in imported.notes)
+
+
+def test_powertcps_files_have_the_switches_and_windows_of_ns3_datacenter(hpcc: Path) -> None:
+    # switch-mmu.cc of ns3-datacenter: no reserved memory, xon 1248, xon_offset 2496. Its programs set alpha
+    # 1/8 for all ports. `RdmaHw::AddQueuePair`: windows are the longest round-trip time at the NIC's rate.
+    topology = hpcc / "topology.txt"
+    text = topology.read_text().replace("6 2 5", "6 2 2 5").replace("3 5 100Gbps", "3 5 400Gbps")
+    topology.write_text(text)
+    imported = configured(hpcc, 8)
+    lossless = imported.tables["switch"]["lossless"]
+    found = {key: lossless[key] for key in ("alpha", "reserved", "xon", "xon_offset")}
+    assert found == {"alpha": 0.125, "reserved": "0B", "xon": "1248B", "xon_offset": "2496B"}
+    assert imported.tables["roce"]["congestion"]["window"]["rtt"] == "8180ns"
+    assert not [note for note in imported.notes if "alpha" in note or note.startswith("the window is")]
 
 
 def test_faster_links_have_the_alpha_of_all_links(hpcc: Path) -> None:

@@ -19,7 +19,7 @@ use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction};
+use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -36,7 +36,7 @@ pub(crate) fn build(
     check_keys(wanted, checker);
     hpcc_repo::check(wanted, checker);
     nic_pauses::check_ends(spec, checker);
-    check_ports(network, checker);
+    check_ports(spec, network, checker);
     classes.check_queues(wanted, network, checker);
     let limit = limit(wanted, checker);
     let (smallest, packet) = (smallest_packet(spec), full_packet(spec));
@@ -282,8 +282,10 @@ fn book(
     })
 }
 
-/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers act when packets leave.
-fn check_ports(network: &Network, checker: &mut Checker<'_>) {
+/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers drop packets that leave.
+fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
+    // Markers drop packets that they cannot mark; all packets of queue pairs are ECN-capable.
+    let can_mark = spec.workload.iter().all(|workload| workload.transport() == Transport::Roce);
     for link in &network.links {
         let (port, kind) = (network.port(link), link.kind.name());
         checker.require(port.discipline.can_pause(), "switch.port", || {
@@ -306,10 +308,12 @@ fn check_ports(network: &Network, checker: &mut Checker<'_>) {
             let installed = Installed::new(placed, &shares, Stream::new(0, "marker", 0));
             let verdicts = placed.marker.verdicts();
             let at_dequeue = installed.marker().hears().includes(Hears::DEQUEUES);
-            checker.require(!at_dequeue || !(verdicts.marks() || verdicts.drops()), "switch.markers", || {
+            let drops = verdicts.drops() || (verdicts.marks() && !can_mark);
+            checker.require(!at_dequeue || !drops, "switch.markers", || {
                 format!(
                     "the markers of {kind} ports must act when packets join the queue, not when they leave it, because the \
-                     network has lossless classes"
+                     network has lossless classes; only markers that never drop may act at dequeue, if all workloads have \
+                     transport = \"roce\""
                 )
             });
         }

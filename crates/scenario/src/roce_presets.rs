@@ -224,8 +224,10 @@ impl Setting {
             target: given.target.unwrap_or(preset.target),
             max_stage: given.max_stage.unwrap_or(preset.max_stage),
             additive_increase: given.additive_increase.map_or(preset.additive_increase, |size| size.0),
-            base_rtt: preset.base_rtt,
             min_rate: rate(given.min_rate, preset.min_rate),
+            per_hop: given.per_hop,
+            skip_empty: given.skip_empty,
+            ..preset
         }
     }
 
@@ -315,6 +317,8 @@ fn of_hpcc(config: &hpcc::Config) -> Hpcc {
         additive_increase: Some(Size(config.additive_increase)),
         base_rtt: Automatic::Is(Time(config.base_rtt)),
         min_rate: Some(Speed(config.min_rate)),
+        per_hop: config.per_hop,
+        skip_empty: config.skip_empty,
     }
 }
 

@@ -76,8 +76,6 @@ def _comments(config: Config, *, is_lossless: bool) -> dict[str, str]:
         comments["roce"] += (
             "\nEach marked packet causes a CNP; HPCC sets a bit in the acknowledgement instead."
         )
-    if is_lossless:
-        comments["switch"] = "Packets are marked when they join a queue; HPCC marks them when they leave it."
-    else:
+    if not is_lossless:
         comments["switch"] = "Packets are dropped when the buffer is full."
     return comments

@@ -42,6 +42,8 @@ class Longest(NamedTuple):
     bdp: int
     nics: tuple[int, ...]
     """Rates of the hosts' links, in ascending order."""
+    of_each_nic: bool = False
+    """Whether windows are `rtt_ns` at the rate of the NIC, as in ns3-datacenter, instead of `bdp`."""
 
 
 def longest(network: Network, payload: int) -> Longest:
@@ -64,7 +66,9 @@ def longest(network: Network, payload: int) -> Longest:
     found = [path for switch in hosts for path in _pairs(switch, inner, hosts)]
     rtts, bdps = (path.rtt_ns for path in found), (path.bdp for path in found)
     nics = {path.rate for links in hosts.values() for path in links}
-    return Longest(max(rtts, default=0), max(bdps, default=0), tuple(sorted(nics)))
+    return Longest(
+        max(rtts, default=0), max(bdps, default=0), tuple(sorted(nics)), of_each_nic=network.of_powertcp
+    )
 
 
 def _link(cable: Cable, payload: int) -> Path:

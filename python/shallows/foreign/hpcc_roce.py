@@ -97,6 +97,8 @@ def _hpcc(config: Config, longest: Longest) -> dict[str, Any]:
         "additive_increase": f"{increase}B",
         "base_rtt": writing.time(longest.rtt_ns * 1_000),
         "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+        **({"per_hop": True} if config.is_on("MULTI_RATE", default=True) else {}),
+        **({"skip_empty": True} if config.is_on("SAMPLE_FEEDBACK", default=False) else {}),
     }
 
 
@@ -124,17 +126,20 @@ def _dctcp(config: Config, longest: Longest) -> dict[str, Any]:
 def _window(config: Config, longest: Longest) -> dict[str, Any]:
     """Return the key `window`, if HPCC's senders have a window: the largest bandwidth-delay product.
 
-    A scenario has the time in which the NIC sends the window.
+    A scenario has the time in which the NIC sends the window. In ns3-datacenter, this time is the longest
+    round-trip time (`RdmaHw::AddQueuePair`).
     """
     is_required = config.modes.chosen == keys.DCTCP
     if not (is_required or config.is_on("HAS_WIN", default=True)):
         return {}
+    of = "current" if config.is_on("VAR_WIN", default=False) else "line"
+    if longest.of_each_nic:
+        return {"window": {"rtt": writing.time(longest.rtt_ns * 1_000), "of": of}}
     if len(longest.nics) > 1:
         config.notes.append(
             f"the window is {longest.bdp} bytes at NICs of {writing.rate(longest.nics[-1])}, and smaller at "
             "slower NICs; HPCC's windows are equal at all NICs"
         )
-    of = "current" if config.is_on("VAR_WIN", default=False) else "line"
     rtt_ps = -(-longest.bdp * 8 * 10**12 // longest.nics[-1])
     return {"window": {"rtt": writing.time(rtt_ps), "of": of}}
 

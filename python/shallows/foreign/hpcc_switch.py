@@ -15,6 +15,10 @@ PFC_FRAME = 85
 """Bytes of a PFC frame on the wire, and one byte above the limit of a priority group."""
 ALPHA_SHIFT = 3
 """A port of the NICs' rate may use 1/8 of the free memory; each doubling of the rate doubles this share."""
+_OF_HPCC = {"reserved": "4KiB", "xon_offset": "3KiB"}
+"""Memory of a priority group in HPCC's switch-mmu.cc."""
+_OF_POWERTCP = {"reserved": "0B", "xon": "1248B", "xon_offset": "2496B"}
+"""Memory of a priority group in ns3-datacenter's switch-mmu.cc. Its programs set one alpha for all ports."""
 
 
 def port() -> dict[str, Any]:
@@ -33,15 +37,13 @@ def switch(config: Config, network: Network, classes: list[int], packet: int) ->
     if not config.is_on("ENABLE_QCN", default=True):
         return table
     thresholds = _thresholds(config)
-    # HPCC marks when a packet leaves; with lossless classes, the scenario must mark when a packet arrives.
-    place = {} if classes else {"at": "dequeue"}
     rates = Counter(cable.rate for cable in network.cables)
     [(most, _)] = rates.most_common(1)
-    table["markers"] = [_marker(config, thresholds, most) | place]
+    table["markers"] = [_marker(config, thresholds, most)]
     overrides = []
     for rate in sorted(set(rates) - {most}):
         ports = [port for cable in network.cables if cable.rate == rate for port in _ports(cable)]
-        markers = [_marker(config, thresholds, rate) | place]
+        markers = [_marker(config, thresholds, rate)]
         overrides.append({"ports": sorted(set(ports)), "markers": markers})
     if overrides:
         table["overrides"] = overrides
@@ -50,18 +52,13 @@ def switch(config: Config, network: Network, classes: list[int], packet: int) ->
 
 def _lossless(config: Config, network: Network, classes: list[int], packet: int) -> dict[str, Any]:
     """Return the lossless classes; differences from HPCC's are added to the notes."""
-    nic = next(cable.rate for cable in network.cables if f"host{network.hosts[0]}" in cable.ends)
-    for rate in sorted({cable.rate for cable in network.cables if cable.rate > nic}):
-        config.notes.append(
-            f"priority groups of links of {writing.rate(rate)} have alpha 1/{1 << ALPHA_SHIFT}, "
-            f"as on all links; HPCC has 1/{1 << _shift(rate, nic)}"
-        )
+    if not network.of_powertcp:
+        _note_alphas(config, network)
     on_cable = {cable.rate * (cable.delay_ps // 1_000) // 8 // 10**9 for cable in network.cables}
     table = {
         "classes": classes,
         "alpha": 1 / (1 << ALPHA_SHIFT),
-        "reserved": "4KiB",
-        "xon_offset": "3KiB",
+        **(_OF_POWERTCP if network.of_powertcp else _OF_HPCC),
         "response": "0s",
         "cyclic_routes": "allow",
     }
@@ -73,6 +70,16 @@ def _lossless(config: Config, network: Network, classes: list[int], packet: int)
         f"HPCC has 3 · rate · delay, from {3 * min(on_cable)} to {3 * max(on_cable)} bytes"
     )
     return table
+
+
+def _note_alphas(config: Config, network: Network) -> None:
+    """Note the links on which HPCC has another alpha than the scenario."""
+    nic = next(cable.rate for cable in network.cables if f"host{network.hosts[0]}" in cable.ends)
+    for rate in sorted({cable.rate for cable in network.cables if cable.rate > nic}):
+        config.notes.append(
+            f"priority groups of links of {writing.rate(rate)} have alpha 1/{1 << ALPHA_SHIFT}, "
+            f"as on all links; HPCC has 1/{1 << _shift(rate, nic)}"
+        )
 
 
 def _shift(rate: int, nic: int) -> int:
@@ -116,7 +123,7 @@ def _thresholds(config: Config) -> Thresholds:
 
 
 def _marker(config: Config, thresholds: Thresholds, rate: int) -> dict[str, Any]:
-    """Return the marker of ports of this rate."""
+    """Return the marker of ports of this rate, which acts when packets leave (`SwitchNotifyDequeue`)."""
     found = []
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if rate not in thresholds[key]:
@@ -132,13 +139,13 @@ def _marker(config: Config, thresholds: Thresholds, rate: int) -> dict[str, Any]
             "lower KMIN or raise KMAX",
         )
     if kmin == kmax:
-        return {"kind": "threshold", "k": f"{kmin}KB"}
+        return {"kind": "threshold", "k": f"{kmin}KB", "at": "dequeue"}
     if not 0 < pmax <= 1:
         raise config.lines["PMAX_MAP"].error(
             f"PMAX must be above 0 and at most 1 for links of {rate} bit/s, got {pmax}",
             "correct the probability",
         )
-    return {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{kmax}KB", "pmax": float(pmax)}
+    return {"kind": "red", "kmin": f"{kmin}KB", "kmax": f"{kmax}KB", "pmax": float(pmax), "at": "dequeue"}
 
 
 def _ports(cable: Cable) -> list[str]:

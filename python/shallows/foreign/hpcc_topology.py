@@ -25,6 +25,8 @@ class Network:
     cables: list[Cable]
     short_sizes: bool = True
     """Whether the simulator that the file is for reads flow sizes in 32 bits."""
+    of_powertcp: bool = False
+    """Whether the file has PowerTCP's first line."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -75,7 +77,14 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     notes += [header.note] if header.note else []
     notes += [f"left out on request: {len(inner)} NVSwitches and their links"] if inner else []
     notes += _losses(links, ignored)
-    return Network(hosts, sorted(switches), cables, short_sizes=len(first.words) == 3, notes=notes)
+    return Network(
+        hosts,
+        sorted(switches),
+        cables,
+        short_sizes=len(first.words) == 3,
+        of_powertcp=len(first.words) == 4,
+        notes=notes,
+    )
 
 
 def _header(first: Line, ignored: Ignored) -> _Header:

@@ -32,8 +32,6 @@ _SWITCHES = {
     "VAR_WIN": _Switch(True, False, "a fixed window of HPCC", modes=(keys.HPCC,)),
     "GLOBAL_T": _Switch(True, True, "a round-trip time for each pair of hosts"),
     "FAST_REACT": _Switch(True, True, "one update in a round-trip time", modes=(keys.HPCC,)),
-    "MULTI_RATE": _Switch(False, True, "a rate for each hop", modes=(keys.HPCC,)),
-    "SAMPLE_FEEDBACK": _Switch(False, False, "no updates by hops without a queue", modes=(keys.HPCC,)),
 }
 
 

@@ -282,6 +282,14 @@ pub(crate) struct Hpcc {
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
+    /// Whether each hop has its own utilisation and window, of which the smallest counts (`MULTI_RATE` of HPCC's repository). Default: the
+    /// hop with the highest utilisation determines the window, as in the paper.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) per_hop: bool,
+    /// Whether acknowledgements that do not update the reference window leave out hops without a queue (`SAMPLE_FEEDBACK` of HPCC's
+    /// repository). Default: they include all hops, as in the paper.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) skip_empty: bool,
 }
 
 /// PowerTCP and θ-PowerTCP. The defaults are those of the paper.
