@@ -234,6 +234,7 @@ mod tests {
         let parsed = |after: &[u8]| Options::parse(&[&[2, 4, 5, 0xb4][..], after].concat());
         let before = Options { max_segment_size: Some(1_460), ..Options::default() };
         assert_eq!(parsed(&[0, 4, 2]), before, "the end comes first");
+        assert_eq!(parsed(&[0, 2, 4, 2]), before, "the end has no length to skip");
         assert_eq!(parsed(&[4]), before, "no length");
         assert_eq!(parsed(&[4, 0, 4, 2]), before, "a length that would go round for ever");
         assert_eq!(parsed(&[4, 1, 4, 2]), before, "shorter than itself");

@@ -200,3 +200,114 @@ impl<T: Copy> Calendar<T> {
         self.buckets.iter().map(Vec::len).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shallows_core::packet::HostId;
+
+    use super::*;
+
+    const WINDOW: Duration = Duration(1_000);
+
+    fn arriving(at: u64, wire: u32) -> Arriving<u32> {
+        Arriving { at: Instant(at), header: Header::new(HostId(0), HostId(1)), payload: wire, wire }
+    }
+
+    fn times(packets: &[Arriving<u32>]) -> Vec<u64> {
+        packets.iter().map(|packet| packet.at.0).collect()
+    }
+
+    /// Returns the packets of each bucket in the open window. Packets that arrive later are placed again.
+    fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
+        let end = calendar.start() + WINDOW;
+        let (due, mut found) = (calendar.take_due(), Vec::new());
+        for &bucket in &due {
+            let packets = calendar.take(bucket);
+            for packet in &packets {
+                if packet.at < end {
+                    found.push((bucket, packet.at.0))
+                } else {
+                    calendar.place(bucket, *packet)
+                }
+            }
+            calendar.recycle(packets);
+        }
+        calendar.recycle_due(due);
+        found.sort_unstable();
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn each_packet_is_found_in_the_window_of_its_arrival(
+            packets in prop::collection::vec((0_u32..3, prop_oneof![0_u64..5_000, 0_u64..60_000]), 1..60),
+            begin in 0_u64..30_000,
+        ) {
+            let mut calendar = Calendar::new(WINDOW, 3);
+            calendar.open(Instant(begin));
+            let first = begin / WINDOW.0;
+            let mut expected: Vec<Vec<(u32, u64)>> = vec![Vec::new(); 100];
+            for &(bucket, after) in &packets {
+                let at = first * WINDOW.0 + after;
+                calendar.place(bucket, arriving(at, bucket));
+                expected[(at / WINDOW.0) as usize].push((bucket, at));
+            }
+            prop_assert_eq!(calendar.len(), packets.len());
+            for (window, mut expected) in expected.into_iter().enumerate().skip(first as usize) {
+                let (start, earliest) = (window as u64 * WINDOW.0, calendar.not_before());
+                prop_assert_eq!(calendar.open(Instant(start + 7)), Instant(start + WINDOW.0 - 1));
+                expected.sort_unstable();
+                if !expected.is_empty() {
+                    prop_assert_eq!(earliest, Instant(start), "the first window that has packets");
+                }
+                prop_assert_eq!(visit(&mut calendar), expected);
+            }
+            prop_assert_eq!((calendar.len(), calendar.not_before()), (0, Instant::MAX));
+        }
+    }
+
+    #[test]
+    fn packets_beyond_the_last_slot_wait_in_it() {
+        let mut calendar = Calendar::new(WINDOW, 1);
+        calendar.open(Instant(3_000));
+        calendar.place(0, arriving(40_000, 0));
+        assert_eq!(calendar.not_before(), Instant(18_000), "slot 15 after the open window");
+        calendar.place(0, arriving(17_999, 0));
+        assert_eq!(calendar.not_before(), Instant(17_000));
+    }
+
+    #[test]
+    fn a_bucket_that_is_kept_stays_due() {
+        let mut calendar = Calendar::new(WINDOW, 2);
+        calendar.place(1, arriving(5, 0));
+        for _ in 0..2 {
+            let due = calendar.take_due();
+            assert_eq!(due, [1]);
+            assert_eq!(calendar.not_before(), Instant::MAX);
+            calendar.keep(1);
+            calendar.keep(0);
+            calendar.recycle_due(due);
+            assert_eq!(calendar.not_before(), Instant::ZERO);
+        }
+        assert_eq!(times(&calendar.take(1)), [5]);
+    }
+
+    #[test]
+    fn all_packets_or_those_of_one_link_are_removed() {
+        let mut calendar = Calendar::new(WINDOW, 2);
+        for (at, wire) in [(9_000, 1), (500, 2), (70_000, 1), (501, 1)] {
+            calendar.place(wire % 2, arriving(at, wire));
+        }
+        assert_eq!(times(&calendar.take_of_wire(2)), [500]);
+        assert_eq!(calendar.len(), 3);
+        assert_eq!(times(&calendar.take_all()), [501, 9_000, 70_000]);
+        assert_eq!((calendar.len(), calendar.not_before(), calendar.take_due()), (0, Instant::MAX, vec![]));
+    }
+
+    #[test]
+    fn a_window_is_at_most_537_us() {
+        assert_eq!(Calendar::<u32>::new(Duration(1 << 40), 1).window(), Duration(1 << 29));
+        assert_eq!(Calendar::<u32>::new(Duration(7), 1).window(), Duration(7));
+    }
+}

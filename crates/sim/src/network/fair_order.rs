@@ -51,6 +51,17 @@ mod tests {
     }
 
     #[test]
+    fn a_link_has_another_rank_at_every_arrival_and_with_every_seed() {
+        let rank =
+            |seed, time| FairOrder::new(seed, 2).next(Ranks::new(1).of_link(1), Instant(time)).number();
+        // 1,000 of 2^27 values: 0.004 pairs of equal ones are expected.
+        let distinct =
+            |ranks: &mut dyn Iterator<Item = u64>| ranks.collect::<std::collections::BTreeSet<u64>>().len();
+        assert!(distinct(&mut (0..1_000).map(|time| rank(5, time))) >= 998);
+        assert!(distinct(&mut (0..1_000).map(|seed| rank(seed, 5))) >= 998);
+    }
+
+    #[test]
     fn no_two_links_have_the_same_rank() {
         for links in [1, 2, 3, 1_000, 1_024] {
             let (order, base) = (FairOrder::new(3, links), Ranks::new(3));

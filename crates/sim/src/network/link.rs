@@ -339,7 +339,7 @@ mod tests {
         let spread = Duration::from_nanos(120);
         let (mut link, _) = link(spread);
         let transmission = Rate::from_gbps(100).transmission_time(Bytes(1_500));
-        let mut last = Instant::ZERO;
+        let (mut last, mut longest) = (Instant::ZERO, Duration::ZERO);
         for sent in 0..1_000u64 {
             // The first hundred packets are sent back to back. Later packets are sent at a third of the rate.
             let gap = if sent < 100 { transmission } else { transmission * 3 };
@@ -348,7 +348,50 @@ mod tests {
             assert!(arrival >= last + transmission, "packets do not overlap");
             let delay = arrival - (finish + Duration::from_micros(1));
             assert!(delay <= spread, "{delay} is more than {spread}");
+            longest = longest.max(delay);
             last = arrival;
+        }
+        assert!(longest > spread - Duration::from_nanos(1), "{longest} of {spread}");
+    }
+
+    #[test]
+    fn a_frame_has_no_jitter_but_does_not_overtake() {
+        let transmission = Rate::from_gbps(100).transmission_time(Bytes(1_500));
+        let frame = |spread, gap: Duration| {
+            let (mut link, _) = link(spread);
+            let before = link.arrival_of(&departure(Instant::ZERO + transmission));
+            let sent = Instant::ZERO + transmission + gap;
+            let way = link.send_frame(sent, Bytes(64));
+            (
+                before,
+                way.arrival,
+                sent + Rate::from_gbps(100).transmission_time(Bytes(64)) + Duration::from_micros(1),
+            )
+        };
+        let (_, arrival, earliest) = frame(Duration::ZERO, Duration::ZERO);
+        assert_eq!(arrival, earliest);
+        // 10 us later, no packet is in front of the frame.
+        let (_, arrival, earliest) = frame(Duration::from_micros(1), Duration::from_micros(10));
+        assert_eq!(arrival, earliest);
+        // The packet has a random delay of up to 1 us, and 64 bytes take 5.12 ns.
+        let (before, arrival, earliest) = frame(Duration::from_micros(1), Duration::ZERO);
+        assert!(before > earliest, "the packet before the frame has a delay: {before}");
+        assert_eq!(arrival, before + Rate::from_gbps(100).transmission_time(Bytes(64)));
+    }
+
+    #[test]
+    fn each_observer_is_set_and_cleared_alone() {
+        let all = [Watch::TRACED, Watch::CAPTURED, Watch::TELEMETRY, Watch::COUNTED];
+        for one in all {
+            let mut watch = Watch::default();
+            watch.set(one, false);
+            assert!(!watch.is_on());
+            watch.set(one, true);
+            assert!(watch.is_on() && all.iter().all(|&other| watch.has(other) == (other == one)));
+            assert_eq!(watch.is_observed(), one != Watch::COUNTED);
+            all.iter().for_each(|&other| watch.set(other, true));
+            watch.set(one, false);
+            assert!(all.iter().all(|&other| watch.has(other) == (other != one)));
         }
     }
 }

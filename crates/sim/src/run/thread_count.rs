@@ -221,6 +221,31 @@ mod tests {
     }
 
     #[test]
+    fn trials_without_a_gain_become_rarer_up_to_eight_times() {
+        let mut count = ThreadCount::new(2);
+        let (mut now, mut trials) = (0.0, Vec::new());
+        while now < 16.0 {
+            let (was, stretch) = (count.trial, count.seconds());
+            let rate = if count.threads() == 1 { ONE } else { 1.2 * ONE };
+            count.on_measured((rate * stretch) as u64, stretch);
+            now += stretch;
+            if was.is_none() && count.trial.is_some() {
+                trials.push(now);
+            }
+        }
+        // Trials of 10 ms: after 320 ms, 640 ms, 1.28 s and then every 2.56 s, rounded up to evaluations of 40 ms, plus warm-up and trial.
+        let gaps: Vec<f64> = trials.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let expected = [0.32, 0.64, 1.28, 2.56, 2.56, 2.56];
+        assert!(gaps.len() >= expected.len(), "{gaps:?}");
+        for (gap, least) in gaps.iter().zip(expected) {
+            assert!(
+                (least..least + LOOK + 2.5 * TRIAL).contains(gap),
+                "{gap} s instead of {least} s: {gaps:?}"
+            );
+        }
+    }
+
+    #[test]
     fn of_64_threads_as_many_run_as_gain_something() {
         let of = |useful: u32, seconds| {
             let mut count = ThreadCount::new(64);

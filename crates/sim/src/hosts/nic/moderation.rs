@@ -245,6 +245,31 @@ mod tests {
         assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
     }
 
+    /// Returns the levels after each measurement of a moderation that has parked at `level` while 1,000 packets arrived per microsecond.
+    /// From then on, `packets(level)` packets arrive per microsecond.
+    fn levels_from(level: usize, rounds: usize, packets: impl Fn(usize) -> u64) -> Vec<usize> {
+        let rates = |each: u64| Rates { bytes: each, packets: each, interrupts: 1 };
+        let mut moderation =
+            Moderation { level, direction: Direction::OnTop, before: rates(1_000), ..Moderation::default() };
+        let mut round = || {
+            moderation.decide(rates(packets(moderation.level)));
+            moderation.level
+        };
+        (0..rounds).map(|_| round()).collect()
+    }
+
+    #[test]
+    fn downwards_too_it_goes_one_level_too_far_and_returns() {
+        // Level 2 is the best. From 4, three steps down and one up; then it parks.
+        assert_eq!(levels_from(4, 7, |level| 2_000 - 300 * level.abs_diff(2) as u64), [3, 2, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn one_step_in_the_wrong_direction_is_no_optimum() {
+        // Level 4 is the best. From 2, the first step goes down, which is worse, and all others go up.
+        assert_eq!(levels_from(2, 5, |level| [400, 500, 700, 1_000, 1_500][level]), [1, 2, 3, 4, 4]);
+    }
+
     #[test]
     fn a_change_by_less_than_a_tenth_is_none() {
         let rates = |bytes, packets, interrupts| Rates { bytes, packets, interrupts };
