@@ -2,6 +2,7 @@
 
 mod common;
 
+mod accounts;
 mod cells;
 mod headroom;
 mod hpcc_repo;

@@ -156,6 +156,30 @@ fn spectrum_6_gets_18_kib_before_the_test_of_the_worst_case() {
 }
 
 #[test]
+fn packets_of_64_bytes_occupy_whole_cells() {
+    // All packets are small, so that the occupancy is the worst one. A chip without cells stores each byte as it is.
+    for (cell, occupancy) in [(1, 1.0), (64, 2.0), (96, 2.0), (128, 2.0), (129, 3.0), (192, 3.0), (256, 4.0)]
+    {
+        let chip = Chip { cell: Bytes(cell), ..Chip::spectrum(1) };
+        let small = Port { small_packets: 100, ..port(100, 40) };
+        let found = Headroom::of(Version::BySmallPackets, &chip, &small);
+        assert_eq!(found.occupancy, occupancy, "{cell} B");
+    }
+}
+
+#[test]
+fn a_compensation_that_reaches_the_worst_case_is_left_out() {
+    // Spectrum, 25 Gb/s, 5 m, 99 %: 29 KiB, and 31 KiB in the worst case, which 2 KiB more would reach.
+    let at_99 = Port { small_packets: 99, ..port(25, 5) };
+    let found = Headroom::of(Version::Compensated, &Chip::spectrum(1), &at_99);
+    assert_eq!((found.xoff, found.compensation), (Bytes(29 * 1_024), Bytes(0)));
+    // Spectrum-6, 10 Gb/s, 5 m, 97 %: 44 KiB, and 57 KiB in the worst case, which the 18 KiB of this chip exceed.
+    let at_97 = Port { small_packets: 97, ..port(10, 5) };
+    let found = Headroom::of(Version::Compensated, &Chip::spectrum(6), &at_97);
+    assert_eq!((found.xoff, found.compensation), (Bytes(62 * 1_024), Bytes(18 * 1_024)));
+}
+
+#[test]
 fn a_gearbox_delays_both_directions() {
     // 100,000 Mb/s times 40 over 8 · 1,024 is 488.3 bytes a direction.
     let with = Port { gearbox_delay: 40.0, ..port(100, 40) };

@@ -267,3 +267,24 @@ impl Account {
         assert!(!is_due, "group {number} has the state that its thresholds demand");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_beyond_64_bits_compare_exactly() {
+        // 2^33 and 2^32 times 2^33.
+        assert!(!is_below(1 << 33, -32, 1 << 33) && !is_below(1 << 33, -32, 1 << 20));
+        assert!(is_below(1 << 33, 32, 1 << 33) && is_below(1 << 20, 32, 1 << 33));
+        // Equal products are not below each other.
+        assert!(!is_below(1 << 40, -3, 1 << 43) && is_below(1 << 40, -3, (1 << 43) + 1));
+        assert!(!is_below(1 << 43, 3, 1 << 40) && is_below((1 << 43) - 1, 3, 1 << 40));
+    }
+
+    #[test]
+    fn cells_divided_by_alpha_are_rounded_down_and_up() {
+        assert_eq!([divided(5, 1), divided(4, 1), divided(5, 0)], [(2, 3), (2, 2), (5, 5)]);
+        assert_eq!([divided(5, -1), divided(1 << 40, -32)], [(10, 10), (u64::MAX, u64::MAX)]);
+    }
+}
