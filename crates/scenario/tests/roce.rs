@@ -113,13 +113,15 @@ fn keys_replace_the_parameters_of_a_preset() {
         reset_after: 3,
     };
     assert_eq!(control(swift), Config::Swift(expected));
-    let hpcc = "{ kind = 'hpcc', target = 0.9, max_stage = 5, additive_increase = '80B', base_rtt = '13us', min_rate = '1Gbps' }";
+    let hpcc = "{ kind = 'hpcc', target = 0.9, max_stage = 5, additive_increase = '80B', base_rtt = '13us', min_rate = '1Gbps', per_hop = true, skip_empty = true }";
     let expected = hpcc::Config {
         target: 0.9,
         max_stage: 5,
         additive_increase: Bytes(80),
         base_rtt: Duration::from_micros(13),
         min_rate: Rate::from_gbps(1),
+        per_hop: true,
+        skip_empty: true,
     };
     assert_eq!(control(hpcc), Config::Hpcc(expected));
     let power = "{ kind = 'theta-powertcp', weight = 0.7, additive_increase = '1KB', base_rtt = '13us', min_rate = '1Gbps' }";

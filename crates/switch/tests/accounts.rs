@@ -62,10 +62,15 @@ fn a_book_reports_its_sizes_and_signals() {
     assert_eq!(book.cell(), Cell::new(Bytes(100)));
     // Headroom has whole cells.
     assert_eq!([group, other].map(|group| book.headroom_size(group)), [Bytes(1_500), Bytes(0)]);
-    assert!(!book.has_signals());
-    assert_eq!(book.admit(group, Bytes(200)), Ok(()));
-    assert!(book.has_signals());
-    assert_eq!((book.next_signal(), book.has_signals()), (Some(Signal::Pause(group)), false));
+    let room =
+        |book: &IngressBook, size| book.room(group, Bytes(size)).expect("the group is below its limit");
+    let half = room(&book, 100);
+    assert!(!book.store(group, half));
+    let rest = room(&book, 100);
+    assert!(book.store(group, rest));
+    assert_eq!((book.next_signal(), book.next_signal()), (Some(Signal::Pause(group)), None));
+    assert!(book.release(group, Bytes(200)));
+    assert_eq!((book.next_signal(), book.next_signal()), (Some(Signal::Resume(group)), None));
 }
 
 #[test]
