@@ -287,7 +287,7 @@ fn bad_values_are_refused_with_key_range_and_value() {
         (
             "{ kind = 'hpcc', gain = 0.5 }",
             "gain",
-            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate".to_owned(),
+            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
         ),
     ] {
         assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
