@@ -86,7 +86,8 @@ fn a_group_resumes_below_the_threshold_less_the_offset_or_without_shared_memory(
         departures += 1;
     }
     assert_eq!((departures, book.next_signal()), (4, Some(Signal::Resume(groups[0]))));
-    // Of 80,000 bytes, an eighth of the rest is 9,637 with 2,904 shared bytes, more than 2,904 + 3,072.
+    // With 80,000 bytes to share, the group resumes earlier. While it holds 2,904 shared bytes, the threshold is an eighth of the other 77,096
+    // bytes: 9,637, which is more than 2,904 + 3,072.
     let (mut book, groups) = self::book(Compares::HpccRepo, Bytes(80_000), 1);
     until_paused(&mut book, groups[0], 1_000);
     let shared = |book: &IngressBook| book.occupancy(groups[0]).0 - book.headroom(groups[0]).0 - 4_096;

@@ -203,15 +203,9 @@ impl IngressBook {
     /// Tests one group, if it is in the state that `may_turn` accepts, and changes this state if a threshold demands it.
     fn test_group(&mut self, group: GroupId, may_turn: impl FnOnce(&Account) -> bool) {
         let account = &mut self.groups[group.0 as usize];
-        let free = self.pools[account.pool].free();
-        let is_due = |account: &Account| match account.is_paused {
-            true => account.resumes_at(self.compares).is_some_and(|least| free >= least),
-            false => account.pauses_at(self.compares).is_some_and(|most| free <= most),
-        };
-        if may_turn(account) && is_due(account) {
-            account.turn();
-            let turned = if account.is_paused { Signal::Pause(group) } else { Signal::Resume(group) };
-            self.signals.push_back(turned);
+        let pool = &mut self.pools[account.pool];
+        if may_turn(account) && account.is_due(pool.free(), self.compares) {
+            self.signals.push_back(account.turn(group, pool));
         }
     }
 
@@ -237,15 +231,7 @@ impl IngressBook {
         pauses.sort_unstable_by(|one, other| other.cmp(one));
         resumes.sort_unstable();
         for (_, place) in pauses.into_iter().chain(resumes) {
-            let group = &mut groups[place];
-            group.turn();
-            if group.is_paused {
-                pool.paused += 1;
-            } else {
-                pool.paused -= 1;
-            }
-            let id = GroupId(place as u32);
-            signals.push_back(if group.is_paused { Signal::Pause(id) } else { Signal::Resume(id) });
+            signals.push_back(groups[place].turn(GroupId(place as u32), pool));
         }
         (pool.pauses_below, pool.resumes_from, pool.is_calm) = (0, u64::MAX, false);
         for group in groups.iter().filter(|group| group.pool == number) {

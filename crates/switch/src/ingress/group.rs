@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 
 use super::config::{Compares, GroupConfig, GroupLimit};
-use super::pool::{Place, Pool};
+use super::pool::{GroupId, Place, Pool, Signal};
 use crate::buffer::Cell;
 
 /// Account of a priority group, in cells.
@@ -227,13 +227,27 @@ impl Account {
         }
     }
 
-    /// Changes the state of the group: pauses it if it is sending, resumes it if it is paused.
-    pub(super) fn turn(&mut self) {
+    /// Returns whether a threshold demands that the group changes its state while its pool has `free` cells.
+    pub(super) fn is_due(&self, free: u64, compares: Compares) -> bool {
+        if self.is_paused {
+            self.resumes_at(compares).is_some_and(|least| free >= least)
+        } else {
+            self.pauses_at(compares).is_some_and(|most| free <= most)
+        }
+    }
+
+    /// Changes the state of the group, whose number is `id`: pauses it if it is sending, resumes it if it is paused. Returns the signal to
+    /// its sender.
+    pub(super) fn turn(&mut self, id: GroupId, pool: &mut Pool) -> Signal {
         self.is_paused = !self.is_paused;
         if self.is_paused {
             self.counters.pauses += 1;
+            pool.paused += 1;
+            Signal::Pause(id)
         } else {
             self.counters.resumes += 1;
+            pool.paused -= 1;
+            Signal::Resume(id)
         }
     }
 
@@ -259,12 +273,7 @@ impl Account {
         if compares == Compares::HpccRepo {
             return;
         }
-        let is_due = if self.is_paused {
-            self.resumes_at(compares).is_some_and(|least| free >= least)
-        } else {
-            self.pauses_at(compares).is_some_and(|most| free <= most)
-        };
-        assert!(!is_due, "group {number} has the state that its thresholds demand");
+        assert!(!self.is_due(free, compares), "group {number} has the state that its thresholds demand");
     }
 }
 
