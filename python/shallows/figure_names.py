@@ -16,6 +16,7 @@ FIGURES = {
     "pauses": "time for which ports were paused, over time",
     "headroom": "largest use of the headroom of ports",
     "cwnd": "congestion windows over time",
+    "rate": "rates of queue pairs over time",
     "goodput": "goodput of flows or classes over time",
     "starvation": "histogram of each flow's longest time without an acknowledgement",
     "shares": "histogram of each flow's data in the last interval of its trace",

@@ -413,11 +413,19 @@ FIXTURES = {
     "pauses": "paused",
     "headroom": "paused",
     "cwnd": "sharing",
+    "rate": "pairs",
     "goodput": "sharing",
     "starvation": "starving",
     "shares": "starving",
     "ping": "classes",
 }
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Eight queue pairs with DCQCN."""
+    traced = {"measure.flow_traces": [{"workload": 0}]}
+    return [sh.run(GALLERY.parent / "models/roce.toml", traced, out=tmp_path_factory.mktemp("pairs") / "run")]
 
 
 @pytest.fixture(scope="module")
@@ -587,6 +595,20 @@ def test_a_trace_that_no_flow_met_is_an_error_and_no_traceback(tmp_path: Path) -
     for draw in (figures.cwnd, figures.goodput):
         with pytest.raises(sh.ShallowsError, match="has no traced flow"):
             draw(run)
+
+
+def test_flows_without_a_window_have_a_rate_and_the_other_way_round(
+    pairs: list[sh.Run], sharing: list[sh.Run]
+) -> None:
+    with pytest.raises(sh.ShallowsError, match=r"have no window\n  .*: draw the figure `rate`"):
+        figures.cwnd(pairs)
+    with pytest.raises(sh.ShallowsError, match=r"have no rate\n  .*: draw the figure `cwnd`"):
+        figures.rate(sharing)
+    lines = curves(figures.rate(pairs, flows=[0, 1]).axes[0])
+    assert list(lines) == ["flow 0", "flow 1"]
+    # A queue pair begins at line rate, and DCQCN halves it at the first notification.
+    assert lines["flow 0"][1][0] == 100
+    assert min(lines["flow 0"][1]) <= 50
 
 
 def test_runs_of_different_kinds_do_not_share_a_figure(

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
+from shallows import reports
 from shallows.runs import tables
 from shallows.series.measures import check, measure
 from test_captures import count, fields, needs_tshark
@@ -119,3 +120,10 @@ def packets_of(path: Path) -> list[bytes]:
             found.append(content[place + 28 : place + 28 + kept])
         place += length
     return found
+
+
+def test_a_report_shows_rates_of_queue_pairs_that_have_no_window(tmp_path: Path) -> None:
+    traced = sh.run(MODEL, {"measure.flow_traces": [{"workload": 0}]}, out=tmp_path / "run")
+    page = Path(reports.write_run(traced)).read_text(encoding="utf-8")
+    assert "Rates of queue pairs" in page
+    assert "Congestion windows" not in page

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         starvation,
     )
     from shallows.figures.lossless import headroom, pauses
-    from shallows.figures.over_time import cwnd, goodput, heat_map, queue
+    from shallows.figures.over_time import cwnd, goodput, heat_map, queue, rate
     from shallows.figures.schemes import dots, frontier
     from shallows.figures.style import STYLE, save
 
@@ -47,6 +47,7 @@ __all__ = [
     "query_cdf",
     "queue",
     "queue_cdf",
+    "rate",
     "save",
     "shares",
     "slowdown",
@@ -71,6 +72,7 @@ _HOMES = {
     "query_cdf": "shallows.figures.distributions",
     "queue": "shallows.figures.over_time",
     "queue_cdf": "shallows.figures.distributions",
+    "rate": "shallows.figures.over_time",
     "save": "shallows.figures.style",
     "shares": "shallows.figures.distributions",
     "slowdown": "shallows.figures.distributions",

@@ -1,4 +1,4 @@
-"""Figures over time: queues and pools, congestion windows, goodput, heat maps of ports."""
+"""Figures over time: queues and pools, congestion windows, rates, goodput, heat maps of ports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from shallows.runs.recorded import ports_of
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest, pools_beside
-from shallows.series.flow_series import acked_bytes, end_us, windows
+from shallows.series.flow_series import acked_bytes, end_us, rates, windows
 from shallows.series.inputs import Runs, as_list, choose_flows, groups, table
 from shallows.series.thresholds import Thresholds, thresholds
 
@@ -216,6 +216,46 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
         shown.append((label, windows(run, flows, MOST_LINES), end_us(run)))
     top = max(series.max() for _, lines, _ in shown for series in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
+
+
+def rate(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
+    """Draw the rates that congestion controls set for queue pairs, with a panel for each run.
+
+    Parameters
+    ----------
+    runs
+        Finished runs with `measure.flow_traces` and queue pairs.
+    flows
+        Numbers of flows; by default, the first six traced flows.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> pair = {"kind": "long-lived", "transport": "roce", "senders": "0, 1", "receivers": 2}
+    >>> scenario = sh.Scenario.from_dict(
+    ...     {
+    ...         "name": "pairs",
+    ...         "topology": {"kind": "star", "hosts": 3, "rate": "100Gbps"},
+    ...         "switch": {
+    ...             "buffer": {"kind": "complete-sharing", "pool": "1MB"},
+    ...             "markers": [{"kind": "red", "kmin": "40KB", "kmax": "160KB", "pmax": 0.2}],
+    ...         },
+    ...         "roce": {"congestion": "dcqcn"},
+    ...         "workload": [pair],
+    ...         "measure": {"flow_traces": [{"workload": 0}]},
+    ...         "stop": {"at": "1ms"},
+    ...     }
+    ... )
+    >>> sh.figures.rate(scenario.run(out=folder / "rate")).axes[0].get_ylabel()
+    'rate (Gb/s)'
+    """
+    shown = [(label, rates(run, flows, MOST_LINES), end_us(run)) for _, label, run in each_run(as_list(runs))]
+    return _draw_over_time(shown, "rate", style.Unit("Gb/s", 1))
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":

@@ -238,16 +238,18 @@ def has_queues(run: Run) -> bool:
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Return charts of queues, the shared buffer and windows over time."""
+    """Return charts of queues, the shared buffer, windows and rates over time."""
     ports, pools = _queues(run)
-    flows = _windows(run)
-    share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows))
+    flows, paced = _traced(run, "cwnd_bytes"), _traced(run, "rate_gbps")
+    share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows) + len(paced))
     found = []
     for name, drawn in (("queues", ports), ("pool", pools)):
         if drawn:
             found.append(_backlog(name, title_of(name, [*drawn]), drawn, _levels(run, [*drawn]), share))
     if flows:
         found.append(_steps("windows", "Congestion windows", "window", flows, share))
+    if paced:
+        found.append(_steps("rates", "Rates of queue pairs", "rate", paced, share, of=Unit("Gb/s", 1)))
     return found
 
 
@@ -275,13 +277,13 @@ def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
     return drawn, {name: series for name, series in beside.items() if series.max() > longest}
 
 
-def _windows(run: Run) -> "dict[str, Series]":
-    """Return the congestion windows of the first traced flows."""
-    from shallows.series.flow_series import windows
+def _traced(run: Run, quantity: str) -> "dict[str, Series]":
+    """Return a quantity of the first traced flows over time; empty if no flow has it."""
+    from shallows.series.flow_series import over_time
 
-    if run.flow_traces is None or run.flow_traces.is_empty():
+    if run.flow_traces is None or quantity not in run.flow_traces["quantity"]:
         return {}
-    return windows(run, most=FLOWS)
+    return over_time(run, quantity, (), FLOWS)
 
 
 def _backlog(
@@ -309,11 +311,18 @@ def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], s
 
 
 def _steps(
-    name: str, title: str, what: str, drawn: "dict[str, Series]", share: Share, window: float = 1.0
+    name: str,
+    title: str,
+    what: str,
+    drawn: "dict[str, Series]",
+    share: Share,
+    window: float = 1.0,
+    of: Unit | None = None,
 ) -> Chart:
-    """Return a chart of lines over time."""
+    """Return a chart of lines over time, in the unit `of` (default: bytes)."""
     end = max(float(series.times[-1]) for series in drawn.values())
-    time, of = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
+    time = time_unit([end * window])
+    of = of or size_unit([max(series.max() for series in drawn.values())])
     over_time = share([*drawn.values()])
     points = over_time.points(time.size, of.size)
     lines = [Line(line, index, each) for index, (line, each) in enumerate(zip(drawn, points, strict=True))]

@@ -1,8 +1,9 @@
-"""Traced flows over time: windows and acknowledged bytes."""
+"""Traced flows over time: windows, rates and acknowledged bytes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from shallows.errors import ShallowsError
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.inputs import choose_flows, table
@@ -13,9 +14,30 @@ if TYPE_CHECKING:
 
 def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dict[str, Series]:
     """Return the congestion windows of these flows, or of the first `most` traced flows (default: all)."""
+    return over_time(run, "cwnd_bytes", flows, most)
+
+
+def rates(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dict[str, Series]:
+    """Return the rates of these queue pairs in Gb/s, or of the first `most` traced flows (default: all)."""
+    return over_time(run, "rate_gbps", flows, most)
+
+
+_OTHER = {
+    "cwnd_bytes": ("window", "their congestion control sets a rate: draw the figure `rate`"),
+    "rate_gbps": ("rate", "only queue pairs have rates: draw the figure `cwnd`"),
+}
+"""Name of a traced quantity, and the remedy if the traced flows have only other quantities."""
+
+
+def over_time(run: Run, quantity: str, flows: Sequence[int], most: int | None) -> dict[str, Series]:
+    """Return a traced quantity of these flows, or of the first `most` traced flows, over time."""
     import polars as pl
 
-    flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
+    traced = table(run, "flow_traces")
+    flow_traces = traced.filter(pl.col("quantity") == quantity)
+    if flow_traces.is_empty() and not traced.is_empty():
+        name, remedy = _OTHER[quantity]
+        raise ShallowsError(f"the traced flows of {run.path} have no {name}", remedy)
     chosen = choose_flows(run, flows, flow_traces["flow"])
     lines = {}
     for flow in chosen if flows else chosen[:most]:

@@ -66,7 +66,7 @@ def _plot(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=natural,
         metavar="N",
-        help="for cwnd and goodput: draw the flow with this number; may be repeated",
+        help="for cwnd, rate and goodput: draw the flow with this number; may be repeated",
     )
 
 
