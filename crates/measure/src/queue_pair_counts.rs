@@ -9,6 +9,8 @@ pub struct QueuePairCounts {
     pub queue_pairs: u64,
     /// Queue pairs that ended with an error, because their retransmissions were not acknowledged.
     pub retries_exhausted: u64,
+    /// Flows that never began, because they waited for queue pairs that ended with an error.
+    pub abandoned: u64,
     /// Negative acknowledgements that requesters received.
     pub naks: u64,
     /// Expiries of retransmission timers.
@@ -29,6 +31,7 @@ impl AddAssign for QueuePairCounts {
     fn add_assign(&mut self, other: Self) {
         self.queue_pairs += other.queue_pairs;
         self.retries_exhausted += other.retries_exhausted;
+        self.abandoned += other.abandoned;
         self.naks += other.naks;
         self.timeouts += other.timeouts;
         self.retransmits += other.retransmits;

@@ -1,7 +1,7 @@
 //! Groups of hosts: their members and their settings. A group inherits the settings that it does not set itself.
 
 use serde::de::DeserializeOwned;
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Rate};
 use shallows_transport::header_bytes;
 use toml::{Table, Value};
 
@@ -19,6 +19,9 @@ use crate::{offloads, tagged, tcp};
 /// Maximum number of groups; it is limited because parameters are computed for every pair of groups.
 const MAX_GROUPS: usize = 64;
 
+/// One second, in picoseconds.
+const SECOND: u64 = 1_000_000_000_000;
+
 /// Settings of the hosts in a group, except for the `tcp` settings of their connections.
 #[derive(Clone, Debug)]
 pub struct HostGroup {
@@ -32,8 +35,21 @@ pub struct HostGroup {
     pub backpressure: Option<Bytes>,
     /// Bytes counted for each waiting packet or burst in addition to its data; `None` if only the packet's own size counts.
     pub buffer_overhead: Option<Bytes>,
+    /// Limits on the data that queue pairs send; `None` if there are none.
+    pub send: Option<SendLimits>,
     /// Class of service of acknowledgements; `None` if an acknowledgement has the class of the data that it acknowledges.
     pub ack_class: Option<u8>,
+}
+
+/// Limits of a NIC on the data that its queue pairs send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendLimits {
+    /// Shortest time between two packets; zero for no limit.
+    pub packet_time: Duration,
+    /// Rate at which the NIC reads the data of packets from memory; `None` for no limit.
+    pub dma_rate: Option<Rate>,
+    /// Time from the posting of a message until its first packet may leave.
+    pub message_delay: Duration,
 }
 
 /// Hosts and racks from which groups choose their members.
@@ -193,6 +209,7 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup
             offloads: offloads::build(nic, mss, mtu + framing, checker),
             backpressure: bound(nic),
             buffer_overhead: nic.buffer_overhead.map(|size| size.0),
+            send: nic.send.as_ref().map(send_limits),
             ack_class: tcp.ack_class,
         }
     };
@@ -211,6 +228,14 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup
         }));
     }
     groups
+}
+
+fn send_limits(send: &spec::Send) -> SendLimits {
+    SendLimits {
+        packet_time: send.packet_rate.map_or(Duration::ZERO, |rate| Duration(SECOND.div_ceil(rate.0))),
+        dma_rate: send.dma_rate.map(|rate| rate.0),
+        message_delay: send.message_delay.0,
+    }
 }
 
 fn bound(nic: &spec::Nic) -> Option<Bytes> {

@@ -52,7 +52,7 @@ pub use experiment::{
     Capture, Connections, DatagramPattern, DatagramSource, Experiment, FlowChoice, FlowTrace, HostConfigs,
     Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
-pub use groups::HostGroup;
+pub use groups::{HostGroup, SendLimits};
 pub use headroom::PortHeadroom;
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;

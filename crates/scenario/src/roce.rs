@@ -6,7 +6,8 @@ use shallows_core::{Bytes, Duration};
 use shallows_rdma as rdma;
 
 use crate::check::Checker;
-use crate::quantity::{Automatic, Size};
+use crate::memory::in_bytes;
+use crate::quantity::{Automatic, Backpressure, Size};
 use crate::resolved::Resolved;
 use crate::roce_congestion;
 use crate::roce_presets::{self, Setting};
@@ -28,6 +29,8 @@ pub struct QueuePairs {
 
 /// Smallest and largest path MTU of InfiniBand.
 const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
+/// Smallest queue of a NIC with queue pairs: room for a packet of each of more than 10,000 queue pairs.
+const LEAST_QUEUE: Bytes = Bytes(64_000_000);
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
 
@@ -72,6 +75,7 @@ pub(crate) fn build(spec: &Resolved, network: &Network, checker: &mut Checker<'_
     check_workloads(spec, checker);
     let roce = spec.roce.as_ref();
     if !spec.sends_on_queue_pairs() {
+        refuse_limits(spec, checker);
         checker.require(roce.is_none(), "roce", || {
             "must be left out, or a workload must have transport = \"roce\"".to_owned()
         });
@@ -79,8 +83,11 @@ pub(crate) fn build(spec: &Resolved, network: &Network, checker: &mut Checker<'_
     }
     let roce = roce.expect("filled in for workloads with queue pairs");
     let before = checker.problems.len();
-    let config = convert(roce, &setting(spec, roce, network));
-    check(spec, roce, &config, checker);
+    let setting = setting(spec, roce, network);
+    let config = convert(roce, &setting);
+    check_mtu(spec, roce, checker);
+    check_nics(spec, checker);
+    check(roce, &config, &setting, checker);
     if config.congestion.uses_telemetry() {
         check_hops(spec, network, checker);
     }
@@ -128,10 +135,51 @@ fn check_workloads(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
-fn check(spec: &Resolved, roce: &Roce, config: &rdma::Config, checker: &mut Checker<'_>) {
+/// Rejects limits of queue pairs in a scenario without queue pairs.
+fn refuse_limits(spec: &Resolved, checker: &mut Checker<'_>) {
+    for group in 0..=spec.host.group.len() {
+        let (nic, key) = spec.host.nic_of(group);
+        checker.require(nic.send.is_none(), &format!("{key}.send"), || {
+            "must be left out, or a workload must have transport = \"roce\": it limits queue pairs".to_owned()
+        });
+    }
+}
+
+/// Rejects NICs whose queues could drop packets of queue pairs.
+fn check_nics(spec: &Resolved, checker: &mut Checker<'_>) {
+    for group in 0..=spec.host.group.len() {
+        let (nic, key) = spec.host.nic_of(group);
+        let (limit, packet) = (nic.limit(), smallest_mtu(spec));
+        if nic.backpressure == Backpressure::Off {
+            let reason = "because TCP connections would fill the queue of the NIC, and queue pairs lose no packets there";
+            checker
+                .refuse(&format!("{key}.backpressure"), format!("must be a size with queue pairs, {reason}"));
+        } else {
+            checker.require(in_bytes(limit, packet) >= LEAST_QUEUE, &format!("{key}.limit"), || {
+                format!(
+                    "must be at least {LEAST_QUEUE} (the default) with queue pairs, because they lose no packets in their NICs, got {limit}"
+                )
+            });
+        }
+    }
+}
+
+/// Checks the path MTU, and whether packets of all hosts have room for the smallest one.
+fn check_mtu(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
     let mtu = path_mtu(roce);
     let largest = headers(&roce.congestion) + rdma::RETH;
     let room = smallest_mtu(spec).saturating_sub(largest);
+    if room < MTUS.0 {
+        let (key, own) = hosts_with_smallest_mtu(spec);
+        return checker.refuse(
+            &key,
+            format!(
+                "must be at least {} for queue pairs, {} of data and {largest} of headers, got {own}",
+                MTUS.0 + largest,
+                MTUS.0
+            ),
+        );
+    }
     checker.require(MTUS.0 <= mtu && mtu <= MTUS.1, "roce.mtu", || {
         format!("must be from {} to {}, got {mtu}", MTUS.0, MTUS.1)
     });
@@ -141,17 +189,19 @@ fn check(spec: &Resolved, roce: &Roce, config: &rdma::Config, checker: &mut Chec
             smallest_mtu(spec)
         )
     });
+}
+
+fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Checker<'_>) {
     checker.require(roce.ack_every > 0, "roce.ack_every", || "must be at least 1, got 0".to_owned());
-    checker.require(roce.timeout.0 > Duration::ZERO, "roce.timeout", || {
-        format!("must be above 0s, got {}", roce.timeout)
-    });
+    checker
+        .require(roce.timeout.0 > Duration::ZERO, "roce.timeout", || "must be above 0s, got 0s".to_owned());
     checker.require(roce.retry_count <= MOST_RETRIES, "roce.retry_count", || {
         format!("must be at most {MOST_RETRIES}, got {}", roce.retry_count)
     });
     if let RoceRecovery::Irn(irn) = &roce.recovery {
         check_irn(irn, checker);
     }
-    roce_congestion::check(&roce.congestion, &config.congestion, roce.cnp.interval.0, checker);
+    roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval.0), checker);
     let notifies = config.congestion.uses_cnps();
     checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
         "must be left out, because this congestion control uses no congestion notification packets".to_owned()
@@ -161,7 +211,7 @@ fn check(spec: &Resolved, roce: &Roce, config: &rdma::Config, checker: &mut Chec
 fn check_irn(irn: &spec::Irn, checker: &mut Checker<'_>) {
     checker.require(irn.window > 0, "roce.recovery.window", || "must be at least 1, got 0".to_owned());
     checker.require(irn.low_timeout.0 > Duration::ZERO, "roce.recovery.low_timeout", || {
-        format!("must be above 0s, got {}", irn.low_timeout)
+        "must be above 0s, got 0s".to_owned()
     });
     checker.require(irn.low_timeout <= irn.high_timeout, "roce.recovery.high_timeout", || {
         format!("must be at least low_timeout = {}, got {}", irn.low_timeout, irn.high_timeout)
@@ -172,6 +222,14 @@ fn check_irn(irn: &spec::Irn, checker: &mut Checker<'_>) {
 pub(crate) fn smallest_mtu(spec: &spec::Spec) -> Bytes {
     let own = spec.host.group.iter().filter_map(|group| Some(group.mtu?.0));
     own.fold(spec.topology.common().mtu, Bytes::min)
+}
+
+/// Returns the key and the value of the smallest MTU of the hosts.
+fn hosts_with_smallest_mtu(spec: &spec::Spec) -> (String, Bytes) {
+    let smallest = smallest_mtu(spec);
+    let group = spec.host.group.iter().position(|group| group.mtu.is_some_and(|mtu| mtu.0 == smallest));
+    let key = group.map_or("topology.mtu".to_owned(), |index| format!("host.group[{index}].mtu"));
+    (key, smallest)
 }
 
 fn path_mtu(roce: &Roce) -> Bytes {

@@ -1,11 +1,12 @@
 //! `[roce.congestion]`: checks the settings of congestion controls, in which all values are filled in.
 
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{
     Config as Control, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely,
 };
 
 use crate::check::Checker;
+use crate::roce_presets::Setting;
 use crate::spec::RoceCongestion;
 
 /// Shortest and longest round-trip time without queues.
@@ -13,12 +14,12 @@ const ROUND_TRIP_TIMES: (Duration, Duration) = (Duration::from_nanos(1), Duratio
 /// Largest window and increase of a congestion control that counts in packets.
 const MOST_PACKETS: f64 = 1e6;
 
-/// Checks the settings of a congestion control and their conversion `config`. `interval` is the shortest time between two CNPs. Problems
-/// are recorded in `checker`.
+/// Checks the settings of a congestion control and their conversion `config` for the network of `setting`. `interval` is the shortest
+/// time between two CNPs. Problems are recorded in `checker`.
 pub(crate) fn check(
     congestion: &RoceCongestion,
     config: &Control,
-    interval: Duration,
+    (setting, interval): (&Setting, Duration),
     checker: &mut Checker<'_>,
 ) {
     if let RoceCongestion::TimelyPatched(given) = congestion {
@@ -35,6 +36,33 @@ pub(crate) fn check(
         Control::Hpcc(config) => hpcc(config, checker),
         Control::PowerTcp(config) => powertcp(config, checker),
         Control::RdmaDctcp(config) => dctcp(config, checker),
+    }
+    if let Some((first, least)) = rates(config) {
+        check_rates(first, least, setting.line_rate, checker);
+    }
+}
+
+/// Returns the rate of a new queue pair, if it has a key, and the smallest rate; `None` for a control without a smallest rate.
+fn rates(config: &Control) -> Option<(Option<Rate>, Rate)> {
+    match config {
+        Control::None | Control::Swift(_) => None,
+        Control::Dcqcn(config) => Some((None, config.min_rate)),
+        Control::ConnectX(config) => Some((config.first_rate, config.min_rate)),
+        Control::Timely(config) => Some((config.first_rate, config.min_rate)),
+        Control::Hpcc(config) => Some((None, config.min_rate)),
+        Control::PowerTcp(config) => Some((None, config.min_rate)),
+        Control::RdmaDctcp(config) => Some((None, config.min_rate)),
+    }
+}
+
+fn check_rates(first: Option<Rate>, least: Rate, line: Rate, checker: &mut Checker<'_>) {
+    checker.require(least <= line, &key("min_rate"), || {
+        format!("must be at most the rate of the hosts' links, {line}, got {least}")
+    });
+    if let Some(first) = first {
+        checker.require(least <= first, &key("first_rate"), || {
+            format!("must be at least min_rate = {least}, got {first}")
+        });
     }
 }
 
@@ -140,7 +168,7 @@ fn packets(name: &str, value: f64, checker: &mut Checker<'_>) {
 }
 
 fn positive(name: &str, time: Duration, checker: &mut Checker<'_>) {
-    checker.require(time > Duration::ZERO, &key(name), || format!("must be above 0s, got {time}"));
+    checker.require(time > Duration::ZERO, &key(name), || "must be above 0s, got 0s".to_owned());
 }
 
 fn round_trip_time(name: &str, time: Duration, checker: &mut Checker<'_>) {

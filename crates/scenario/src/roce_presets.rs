@@ -122,6 +122,11 @@ impl Setting {
         }
     }
 
+    /// Returns the smallest rate; that of a preset is at most the rate of the hosts' links.
+    fn min_rate(&self, given: Option<Speed>, preset: Rate) -> Rate {
+        rate(given, preset.min(self.line_rate))
+    }
+
     fn window(&self, given: Option<&RateWindow>) -> Window {
         match given {
             None => Window::None,
@@ -162,7 +167,7 @@ impl Setting {
             fast_recovery: given.fast_recovery.unwrap_or(preset.fast_recovery),
             additive_increase: rate(given.additive_increase, preset.additive_increase),
             hyper_increase: rate(given.hyper_increase, preset.hyper_increase),
-            min_rate: rate(given.min_rate, preset.min_rate),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             first_rate: given.first_rate.map(|rate| rate.0).or(preset.first_rate),
             clamp: match given.clamp {
                 Some(Clamp::Always) => connectx::Clamp::Always,
@@ -192,7 +197,7 @@ impl Setting {
             high: time(given.high, preset.high),
             min_rtt: time(given.min_rtt, preset.min_rtt),
             increase: rate(given.increase, preset.increase),
-            min_rate: rate(given.min_rate, preset.min_rate),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             first_rate: given.first_rate.map(|rate| rate.0).or(preset.first_rate),
             window: self.window(given.window.as_ref()),
         }
@@ -224,7 +229,7 @@ impl Setting {
             target: given.target.unwrap_or(preset.target),
             max_stage: given.max_stage.unwrap_or(preset.max_stage),
             additive_increase: given.additive_increase.map_or(preset.additive_increase, |size| size.0),
-            min_rate: rate(given.min_rate, preset.min_rate),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             per_hop: given.per_hop,
             skip_empty: given.skip_empty,
             ..preset
@@ -236,7 +241,7 @@ impl Setting {
         powertcp::Config {
             weight: given.weight.unwrap_or(preset.weight),
             additive_increase: given.additive_increase.map_or(preset.additive_increase, |size| size.0),
-            min_rate: rate(given.min_rate, preset.min_rate),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             ..preset
         }
     }
@@ -246,7 +251,7 @@ impl Setting {
         dctcp::Config {
             gain: given.gain.unwrap_or(preset.gain),
             additive_increase: rate(given.additive_increase, preset.additive_increase),
-            min_rate: rate(given.min_rate, preset.min_rate),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             window: self.window(Some(&given.window)),
         }
     }

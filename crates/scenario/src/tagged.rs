@@ -201,6 +201,11 @@ fn reword(message: &str) -> (Option<String>, String) {
     {
         return (None, format!("must be a list in brackets, such as [{text}], got {text}"));
     }
+    if let Some((found, _)) =
+        message.strip_prefix("invalid type: ").and_then(|rest| rest.split_once(", expected struct "))
+    {
+        return (None, format!("must be a table such as {{ key = value }}, got {found}"));
+    }
     let message = message
         .replace("expected a sequence", "expected a list in brackets")
         .replace("expected u64", "expected a whole number that is not negative")

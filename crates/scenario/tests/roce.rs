@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, powertcp, swift, timely};
-use shallows_scenario::Experiment;
+use shallows_scenario::{Experiment, SendLimits};
 
 use crate::common::parse;
 
@@ -217,6 +217,41 @@ fn the_mtu_leaves_room_for_telemetry() {
     assert_eq!((mtu("swift").as_deref(), mtu("hpcc").as_deref()), (Some("1KiB"), Some("512B")));
 }
 
+#[test]
+fn hosts_need_room_for_the_smallest_path_mtu() {
+    let group = SCENARIO.to_owned() + "\n[[host.group]]\nname = \"old\"\nmembers = 0\nmtu = 300\n";
+    for (text, sets, expected) in [
+        (SCENARIO, [("topology.mtu", "300"), ("roce.mtu", "auto")], "topology.mtu: must be at least 316B"),
+        (&group, [("seed", "1"), ("roce.mtu", "auto")], "host.group[0].mtu: must be at least 316B"),
+        (
+            SCENARIO,
+            [("topology.mtu", "340"), ("roce.congestion", "hpcc")],
+            "topology.mtu: must be at least 358B",
+        ),
+    ] {
+        let error = parse(text, &sets).expect_err("too small").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let smallest = experiment(&[("topology.mtu", "316"), ("roce.mtu", "auto")]);
+    assert_eq!(smallest.resolved()["roce"]["mtu"], "256B");
+}
+
+#[test]
+fn a_table_is_expected_where_settings_have_keys() {
+    let error = parse(SCENARIO, &[("roce", "x")]).expect_err("no table").to_string();
+    assert!(error.contains("roce: must be a table such as { key = value }, got string \"x\""), "{error}");
+}
+
+#[test]
+fn times_of_zero_are_refused_in_seconds() {
+    for (key, value) in
+        [("roce.timeout", "0s"), ("roce.recovery", "{ kind = 'irn', window = 10, low_timeout = '0s' }")]
+    {
+        let error = parse(SCENARIO, &[(key, value)]).expect_err("zero");
+        assert_eq!(error.problems[0].message, "must be above 0s, got 0s");
+    }
+}
+
 fn refusal(congestion: &str) -> (String, String) {
     let error = parse(SCENARIO, &[("roce.congestion", congestion)]).err();
     let error = error.unwrap_or_else(|| panic!("{congestion} is accepted"));
@@ -228,12 +263,13 @@ fn bad_values_are_refused_with_key_range_and_value() {
     let fraction = "must be above 0 and at most 1, got";
     let time = "must be from 1ns to 1s, got";
     let packets = "must be above 0 and at most 1000000 packets, got";
+    let least = "must be at most the rate of the hosts' links, 100Gbps, got";
     for (congestion, key, message) in [
         ("{ kind = 'timely', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'timely', weight = nan }", "weight", format!("{fraction} NaN")),
         ("{ kind = 'timely-patched', decrease = 1.5 }", "decrease", format!("{fraction} 1.5")),
-        ("{ kind = 'timely', low = '0s' }", "low", "must be above 0s, got 0ps".to_owned()),
-        ("{ kind = 'timely', min_rtt = '0s' }", "min_rtt", "must be above 0s, got 0ps".to_owned()),
+        ("{ kind = 'timely', low = '0s' }", "low", "must be above 0s, got 0s".to_owned()),
+        ("{ kind = 'timely', min_rtt = '0s' }", "min_rtt", "must be above 0s, got 0s".to_owned()),
         (
             "{ kind = 'timely', low = '60us', high = '50us' }",
             "high",
@@ -255,7 +291,7 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "must be left out, because only the kind \"timely\" has presets".to_owned(),
         ),
         ("{ kind = 'timely', window = { rtt = '2s' } }", "window.rtt", format!("{time} 2s")),
-        ("{ kind = 'swift', base_target = '0s' }", "base_target", "must be above 0s, got 0ps".to_owned()),
+        ("{ kind = 'swift', base_target = '0s' }", "base_target", "must be above 0s, got 0s".to_owned()),
         ("{ kind = 'swift', scaling_min = 0.0 }", "scaling_min", format!("{packets} 0")),
         (
             "{ kind = 'swift', scaling_min = 100.0 }",
@@ -283,6 +319,22 @@ fn bad_values_are_refused_with_key_range_and_value() {
         ("{ kind = 'powertcp', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'theta-powertcp', base_rtt = '5s' }", "base_rtt", format!("{time} 5s")),
         ("{ kind = 'dctcp', gain = 0.0 }", "gain", format!("{fraction} 0")),
+        ("{ kind = 'dcqcn', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        ("{ kind = 'dcqcn-connectx', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        ("{ kind = 'timely', min_rate = '1Tbps' }", "min_rate", format!("{least} 1Tbps")),
+        ("{ kind = 'hpcc', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        ("{ kind = 'theta-powertcp', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        ("{ kind = 'dctcp', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        (
+            "{ kind = 'timely', min_rate = '2Gbps', first_rate = '1Gbps' }",
+            "first_rate",
+            "must be at least min_rate = 2Gbps, got 1Gbps".to_owned(),
+        ),
+        (
+            "{ kind = 'dcqcn-connectx', min_rate = '2Gbps', first_rate = '1Gbps' }",
+            "first_rate",
+            "must be at least min_rate = 2Gbps, got 1Gbps".to_owned(),
+        ),
         ("{ kind = 'dctcp', window = { rtt = '0s' } }", "window.rtt", format!("{time} 0ps")),
         (
             "{ kind = 'hpcc', gain = 0.5 }",
@@ -387,4 +439,42 @@ fn only_controls_that_react_to_marks_are_counted_as_such() {
         assert!(warnings(congestion, red).is_empty(), "{congestion}");
         assert_eq!(warnings(congestion, "[]").len(), 1, "{congestion}");
     }
+}
+
+#[test]
+fn limits_of_nics_need_queue_pairs() {
+    let limits =
+        [("host.nic.send", "{ packet_rate = '20Mpps', dma_rate = '90Gbps', message_delay = '2us' }")];
+    let send = experiment(&limits).hosts.groups[0].send;
+    let expected = SendLimits {
+        packet_time: Duration::from_nanos(50),
+        dma_rate: Some(Rate::from_gbps(90)),
+        message_delay: Duration::from_micros(2),
+    };
+    assert_eq!(send, Some(expected));
+    assert_eq!(experiment(&[]).hosts.groups[0].send, None);
+    let tcp = SCENARIO.replace("transport = \"roce\"", "").replace("[roce]\nmtu = \"1000B\"", "");
+    let error = parse(&tcp, &limits).expect_err("no queue pairs").to_string();
+    assert!(error.contains("host.nic.send: must be left out, or a workload must have transport"), "{error}");
+}
+
+#[test]
+fn nics_that_could_drop_packets_of_queue_pairs_are_refused() {
+    for (key, value, expected) in [
+        (
+            "host.nic.limit",
+            "100p",
+            "must be at least 64MB (the default) with queue pairs, because they lose no packets in their NICs, got 100p",
+        ),
+        (
+            "host.nic.backpressure",
+            "off",
+            "must be a size with queue pairs, because TCP connections would fill the queue of the NIC, and queue pairs lose no \
+             packets there",
+        ),
+    ] {
+        let error = parse(SCENARIO, &[(key, value)]).expect_err("drops");
+        assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
+    }
+    experiment(&[("host.nic.limit", "64MB")]);
 }

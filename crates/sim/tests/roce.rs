@@ -65,9 +65,6 @@ const INCAST: &str = r#"
     link_delay = "1us"
     framing = "38B"
 
-    [host]
-    nic = { limit = "1MB" }
-
     [switch]
     buffer = { kind = "dynamic-threshold", alpha = 1.0, pool = "4MB" }
     lossless = { classes = [0], alpha = 0.125 }
@@ -204,4 +201,94 @@ fn a_run_ends_when_all_flows_are_complete_or_have_failed() {
         )
     });
     assert!(failed.0 > 0 && failed.0 == failed.1 as u64, "{failed:?}");
+}
+
+/// One queue pair with one outstanding message: messages wait until the previous one is acknowledged.
+fn one_at_a_time(messages: u32, size: &str) -> String {
+    let keys = format!(
+        "repeats = {messages}\nperiod = \"1ns\"\nconnections = {{ kind = \"persistent\", when_busy = \"queue\" }}"
+    );
+    PAIR.replace("size = \"10KB\"", &format!("size = \"{size}\"\n{keys}"))
+}
+
+#[test]
+fn a_nic_sends_at_most_its_packets_per_second() {
+    // A packet every 200 ns; the first of the message crosses both links, and the last one has 1,082 bytes on the wire.
+    let report = run(PAIR, &[("host.nic.send.packet_rate", "5Mpps")]);
+    let expected = Duration::from_nanos(2_000 + 9 * 200) + Duration(2 * 86_560);
+    assert_eq!(completion_times(&report), [Some(expected)]);
+    // More packets per second than the link has: no effect.
+    let report = run(PAIR, &[("host.nic.send.packet_rate", "100Mpps")]);
+    assert_eq!(completion_times(&report), completion_times(&run(PAIR, &[])));
+}
+
+#[test]
+fn a_nic_reads_data_at_most_at_its_dma_rate() {
+    // 1,000 bytes take 200 ns at 40 Gb/s, as with 5 million packets per second; packets with 500 bytes take half as long.
+    let sets = [("host.nic.send.dma_rate", "40Gbps")];
+    let expected = run(PAIR, &[("host.nic.send.packet_rate", "5Mpps")]);
+    assert_eq!(completion_times(&run(PAIR, &sets)), completion_times(&expected));
+    let report = run(PAIR, &[sets[0], ("roce.mtu", "500B")]);
+    let expected = Duration::from_nanos(2_000 + 19 * 100) + Duration(2 * 46_560);
+    assert_eq!(completion_times(&report), [Some(expected)]);
+}
+
+#[test]
+fn one_outstanding_message_has_the_goodput_of_its_size_and_delay() {
+    // S/(t0 + S/B): t0 is the delay of the message and the round trip, and B the rate of the data on the link.
+    for (size, packets) in [("1KB", 1), ("10KB", 10), ("100KB", 100)] {
+        let report = run(&one_at_a_time(5, size), &[("host.nic.send.message_delay", "3us")]);
+        let last = report.flows().map(|flow| flow.arrival + flow.completion_time.expect("complete")).max();
+        let trip = Duration::from_nanos(2_000) + Duration(2 * 87_840 + (packets - 1) * 86_560);
+        let answer = Duration::from_nanos(2_000) + Duration(2 * 6_880);
+        let each = Duration::from_nanos(3_000) + trip + answer;
+        let expected = shallows_core::Instant::ZERO + each * 4 + Duration::from_nanos(3_000) + trip;
+        assert_eq!(last, Some(expected), "{size}");
+    }
+}
+
+#[test]
+fn delays_of_messages_on_several_queue_pairs_overlap() {
+    let text = PAIR.replace("size = \"10KB\"", "size = \"1KB\"\nrepeats = 3\nperiod = \"1us\"");
+    let report = run(&text, &[("host.nic.send.message_delay", "5us")]);
+    let expected = Duration::from_nanos(7_000) + Duration(2 * 87_840);
+    assert_eq!(completion_times(&report), [Some(expected); 3]);
+}
+
+#[test]
+fn queue_pairs_share_the_limits_of_their_nic() {
+    let limited = INCAST.replace("receivers = 8", "receivers = \"8..10\"").replace("0..8", "0..1");
+    let report = run(&limited, &[("host.nic.send.packet_rate", "4Mpps"), ("roce.congestion", "none")]);
+    // 2,000 packets of both queue pairs in turns, one every 250 ns; the path takes 6.3 us at most.
+    for time in completion_times(&report).into_iter().flatten() {
+        assert!((499.0..507.0).contains(&time.as_micros_f64()), "{time}");
+    }
+    let experiment = parse(&limited, &[("host.nic.send.packet_rate", "4Mpps")]);
+    on_any_number_of_threads(&experiment, completion_times);
+}
+
+#[test]
+fn flows_that_wait_for_a_failed_queue_pair_end_with_a_reason() {
+    let text = one_at_a_time(3, "10KB") + "\n[stop]\nat = \"1s\"\n";
+    let sets = [
+        ("switch.buffer.per_port", "2KB"),
+        ("roce.timeout", "10us"),
+        ("roce.retry_count", "0"),
+        ("workload.0.connections.when_busy", "queue"),
+    ];
+    let report = run(&text, &sets);
+    assert_eq!((counts(&report, "queue_pairs"), counts(&report, "retries_exhausted")), (1, 1));
+    assert_eq!(completion_times(&report), [None; 3]);
+    let summary = report.summary();
+    assert!(summary["simulated_s"].as_f64().is_none_or(|end| end < 0.1), "{summary}");
+    let warnings = summary["warnings"].as_array().expect("warnings").clone();
+    let expected = "flows that waited for these queue pairs never began (2)";
+    assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
+    // A later flow finds the failed queue pair and ends at once.
+    let report = run(&text.replace("\"1ns\"", "\"1ms\""), &sets);
+    assert!(
+        report.summary()["warnings"].to_string().contains(expected),
+        "{:?}",
+        report.summary()["warnings"]
+    );
 }

@@ -213,6 +213,10 @@ impl Report {
                 counts.retries_exhausted
             ));
         }
+        if counts.abandoned > 0 {
+            warnings
+                .push(format!("flows that waited for these queue pairs never began ({})", counts.abandoned));
+        }
         if self.experiment.controls_queue_pairs() && counts.cuts == 0 {
             warnings
                 .push("the congestion control of queue pairs never reduced a rate or a window".to_owned());

@@ -10,7 +10,7 @@ pub(crate) use choices::{Backpressure, Every, HeadroomSize, Jitter, Tso};
 pub(crate) use number_map::NumberMap;
 pub(crate) use numbers::{MAX_PACKET, PacketSize, Window};
 pub(crate) use per_queue::PerQueue;
-pub(crate) use text::{Amount, Automatic, Depth, MAX_TIME, Size, Speed, Time};
+pub(crate) use text::{Amount, Automatic, Depth, MAX_TIME, PacketRate, Size, Speed, Time};
 
 #[cfg(test)]
 mod tests {
@@ -30,6 +30,18 @@ mod tests {
         assert_eq!(
             "-3p".parse::<Amount>().unwrap_err(),
             "must be a number of packets such as \"80p\", got \"-3p\""
+        );
+    }
+
+    #[test]
+    fn packet_rates_have_a_unit_of_their_own() {
+        let rate = |text: &str| text.parse::<PacketRate>();
+        assert_eq!((rate("20.5Mpps"), rate("100pps")), (Ok(PacketRate(20_500_000)), Ok(PacketRate(100))));
+        assert_eq!(PacketRate(20_500_000).to_string(), "20.5Mpps");
+        assert_eq!(rate("20Gpps").unwrap_err(), "must be from 1pps to 10Gpps, got \"20Gpps\"");
+        assert_eq!(
+            rate("20Mbps").unwrap_err(),
+            "must be a number of packets per second such as \"20Mpps\", got \"20Mbps\" (units: pps, Kpps, Mpps, Gpps)"
         );
     }
 

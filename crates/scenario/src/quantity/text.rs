@@ -20,6 +20,10 @@ pub(crate) struct Time(pub(crate) Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Speed(pub(crate) Rate);
 
+/// Number of packets per second, such as `"20Mpps"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PacketRate(pub(crate) u64);
+
 /// Amount of data: a size, or a number of full packets, such as `"80p"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
@@ -52,6 +56,9 @@ pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
 /// Lowest rate that a scenario may contain. On a slower link, sending one packet could take longer than simulated time can represent.
 const MIN_RATE: Rate = Rate(1_000_000);
 const MAX_RATE: Rate = Rate(100_000_000_000_000);
+
+/// Largest number of packets per second that a scenario may contain: one per 100 ps.
+const MAX_PACKET_RATE: u64 = 10_000_000_000;
 
 impl FromStr for Size {
     type Err = String;
@@ -86,6 +93,20 @@ impl FromStr for Speed {
             return Err(format!("must be from {MIN_RATE} to {MAX_RATE}, got \"{text}\""));
         }
         Ok(Self(rate))
+    }
+}
+
+impl FromStr for PacketRate {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let rate = text.trim().strip_suffix("pps").and_then(|number| format!("{number}bps").parse().ok());
+        match rate {
+            Some(Rate(packets)) if (1..=MAX_PACKET_RATE).contains(&packets) => Ok(Self(packets)),
+            Some(_) => Err(format!("must be from 1pps to {}, got \"{text}\"", Self(MAX_PACKET_RATE))),
+            None => Err(format!(
+                "must be a number of packets per second such as \"20Mpps\", got \"{text}\" (units: pps, Kpps, Mpps, Gpps)"
+            )),
+        }
     }
 }
 
@@ -149,6 +170,12 @@ impl fmt::Display for Time {
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for PacketRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Rate(self.0).to_string().replace("bps", "pps"))
     }
 }
 
@@ -229,6 +256,13 @@ as_text!(Size, "Size", "a size such as \"720KB\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)
 as_text!(Time, "Time", "a duration such as \"80us\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*(ps|ns|us|ms|s)\s*$");
 
 as_text!(Speed, "Speed", "a rate such as \"100Gbps\"", r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*[KMGT]?bps\s*$");
+
+as_text!(
+    PacketRate,
+    "PacketRate",
+    "a number of packets per second such as \"20Mpps\"",
+    r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*[KMG]?pps\s*$"
+);
 
 as_text!(
     Amount,

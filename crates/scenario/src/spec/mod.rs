@@ -47,7 +47,7 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
-pub(crate) use roce::{Cnp, Irn, Roce, RoceRecovery, Transport};
+pub(crate) use roce::{Cnp, Irn, Roce, RoceRecovery, Send, Transport};
 pub(crate) use roce_congestion::RoceCongestion;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;
@@ -229,7 +229,8 @@ pub(crate) struct Group {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nic {
     /// Limit of the queue, in bytes or packets. Default with `backpressure`: `"64MB"`, which is Linux' transmit queue of 1,000 packets of
-    /// up to 64 KB each (a waiting burst counts as one packet). Default without `backpressure`: `"1000p"`, as in simulators.
+    /// up to 64 KB each (a waiting burst counts as one packet). Default without `backpressure`: `"1000p"`, as in simulators. With queue
+    /// pairs, at least `"64MB"`, because a queue pair waits for its NIC and loses no packets there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
     /// Limit of a connection's data in the queue of the NIC; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit
@@ -259,6 +260,9 @@ pub(crate) struct Nic {
     /// `switch.lossless`. Default: the host reads every packet at once and sends no pauses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive: Option<Receive>,
+    /// Limits on the data that queue pairs of the NIC send. Requires a workload with `transport = "roce"`. Default: no limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) send: Option<Send>,
     /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pfc_storm: Option<PfcStorm>,
@@ -352,6 +356,7 @@ impl Default for Nic {
             pacing: Pacing::default(),
             coalescing: None,
             receive: None,
+            send: None,
             pfc_storm: None,
             watchdog: None,
             port: Port::default(),

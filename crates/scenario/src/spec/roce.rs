@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
 use super::roce_congestion::{NoControl, RoceCongestion};
-use crate::quantity::{Automatic, Size, Time};
+use crate::quantity::{Automatic, PacketRate, Size, Speed, Time};
 use crate::tagged::tagged;
 
 /// Transport of a workload's flows.
@@ -51,6 +51,22 @@ pub(crate) struct Roce {
     /// Congestion control. Default `"none"`: queue pairs send at line rate.
     #[serde(default = "none")]
     pub(crate) congestion: RoceCongestion,
+}
+
+/// Limits of a NIC on the data that its queue pairs send. They apply to all queue pairs of the NIC together, which the NIC serves in turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Send {
+    /// Largest number of packets with data per second. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) packet_rate: Option<PacketRate>,
+    /// Rate at which the NIC reads the data of packets, without headers, from the memory of its host (PCIe). Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) dma_rate: Option<Speed>,
+    /// Time from the posting of a message until its first packet may leave: doorbell, and fetch of the work request and of its data.
+    /// Messages on other queue pairs are delayed at the same time. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) message_delay: Time,
 }
 
 /// Congestion notification packets.

@@ -125,6 +125,7 @@ impl Endpoint {
         QueuePairCounts {
             queue_pairs: 1,
             retries_exhausted: requester.ended().is_some().into(),
+            abandoned: 0,
             naks: stats.naks.into(),
             timeouts: stats.timeouts.into(),
             retransmits: stats.retransmits.into(),

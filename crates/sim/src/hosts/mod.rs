@@ -116,6 +116,8 @@ pub(crate) enum Timer {
     Receiver(Place),
     /// Deadline of the agent of this host's NIC.
     Agent(HostId),
+    /// Turn of a queue pair, or end of the delay of a message, at this host's NIC.
+    Turn(HostId),
 }
 
 impl Hosts {
@@ -153,8 +155,9 @@ impl Hosts {
     /// Starts a flow at its sender, on a connection; if no connection is free, the flow waits for one.
     pub(crate) fn start(&mut self, number: u32, flow: &Flow, driver: &mut impl Driver) {
         self.flows.know(number, flow);
-        if let Some(place) = self.connect(flow, number) {
-            self.start_flow(place, number, driver);
+        match self.connect(flow, number) {
+            Some(place) => self.start_flow(place, number, driver),
+            None => self.wait(flow, number, driver),
         }
     }
 
@@ -196,6 +199,7 @@ impl Hosts {
             Timer::Sender(place) => self.on_sender_timer(place, driver),
             Timer::Receiver(place) => self.on_receiver_timer(place, driver),
             Timer::Agent(host) => self.on_agent_timer(host, driver),
+            Timer::Turn(host) => self.on_turn(host, driver),
         }
     }
 

@@ -28,7 +28,6 @@ impl Hosts {
             return Some(Place { host: flow.source, slot });
         }
         if pool.size() >= per_pair as usize && when_busy == WhenBusy::Queue {
-            pool.queue(number);
             return None;
         }
         let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);

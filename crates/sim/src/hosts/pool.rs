@@ -11,12 +11,25 @@ pub struct Pool {
     idle: BTreeSet<u32>,
     /// Flows that wait because all connections are busy.
     waiting: VecDeque<u32>,
+    /// Number of connections that have ended with an error. They stay busy.
+    ended: usize,
 }
 
 impl Pool {
     /// Returns the number of connections.
     pub fn size(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Returns whether all connections have ended with an error.
+    pub fn is_dead(&self) -> bool {
+        self.ended > 0 && self.ended == self.size()
+    }
+
+    /// Records that a busy connection has ended with an error. Returns the flows that wait in vain: all, if it was the last connection.
+    pub fn end(&mut self) -> VecDeque<u32> {
+        self.ended += 1;
+        if self.is_dead() { std::mem::take(&mut self.waiting) } else { VecDeque::new() }
     }
 
     /// Adds a flow that waits until a connection is free.
@@ -66,5 +79,17 @@ mod tests {
         // A waiting flow takes the next free connection, which then does not become idle.
         pool.queue(11);
         assert_eq!((pool.free(1), pool.take(), pool.take(), pool.size()), (Some(11), Some(5), None, 3));
+    }
+
+    #[test]
+    fn flows_wait_until_the_last_connection_has_ended() {
+        let mut pool = Pool::default();
+        pool.add(0);
+        pool.add(1);
+        assert_eq!((pool.take(), pool.take(), pool.is_dead()), (Some(0), Some(1), false));
+        pool.queue(7);
+        pool.queue(8);
+        assert_eq!((pool.end().len(), pool.free(1), pool.is_dead()), (0, Some(7), false));
+        assert_eq!((pool.end(), pool.is_dead()), (VecDeque::from([8]), true));
     }
 }

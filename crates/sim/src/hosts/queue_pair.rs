@@ -1,14 +1,16 @@
 //! Queue pairs at their hosts: the NIC sends their packets in turns, and processes data and replies when they arrive. The host's processor
 //! takes no part, so neither interrupts nor segmentation offload affect them.
 
-use shallows_core::packet::{Ecn, Header, PacketKind};
+use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
 use shallows_core::{Address, Bytes, Instant};
 use shallows_rdma::{AETH, CNP_PAYLOAD, Responder};
+use shallows_scenario::Flow;
 
 use crate::hosts::connection::Place;
 use crate::hosts::host::Found;
 use crate::hosts::names::Name;
+use crate::hosts::nic::limits::Limits;
 use crate::hosts::packet::{Hops, PacketRef, RdmaPacket, ReplyPacket};
 use crate::hosts::receiving::end_of_forgotten;
 use crate::hosts::sending::{Hearing, hear};
@@ -21,7 +23,7 @@ impl Hosts {
     /// queue. A NIC therefore serves its queue pairs in turns.
     #[inline(never)]
     pub(super) fn pump_queue_pair(&mut self, place: Place, driver: &mut impl Driver) {
-        while self.sender(place).account.queued == Bytes(0) {
+        while self.sender(place).account.queued == Bytes(0) && self.admits(place, driver.now()) {
             let Some((header, packet)) = self.poll_queue_pair(place, driver.now()) else { break };
             driver.tally().data_sent += 1;
             let (_, transport) = self.sender_mut(place);
@@ -41,6 +43,68 @@ impl Hosts {
         if traced {
             self.tell_change(place, driver);
         }
+        self.rest_limits(place.host, driver);
+    }
+
+    /// Returns whether the limits of the NIC allow a packet of a queue pair now. Otherwise the queue pair waits for its turn.
+    fn admits(&mut self, place: Place, now: Instant) -> bool {
+        let limits = &mut self.host(place.host).nic.limits;
+        limits.as_mut().is_none_or(|limits| limits.admits(now, place.slot))
+    }
+
+    /// Returns whether the NIC delays the message of a flow, which then begins later.
+    pub(super) fn delays(&mut self, place: Place, flow: u32, driver: &mut impl Driver) -> bool {
+        let Some(limits) = &mut self.host(place.host).nic.limits else { return false };
+        let is_delayed = limits.delays(driver.now(), place.slot, flow);
+        self.rest_limits(place.host, driver);
+        is_delayed
+    }
+
+    /// Schedules the next event of the limits of a NIC.
+    fn rest_limits(&mut self, host: HostId, driver: &mut impl Driver) {
+        let Some(limits) = &mut self.host(host).nic.limits else { return };
+        if let Some(at) = limits.rest() {
+            driver.timer_at(at, Timer::Turn(host));
+        }
+    }
+
+    /// Handles an event of the limits of a NIC: begins messages whose delay is over, and lets queue pairs send in turns.
+    #[inline(never)]
+    pub(super) fn on_turn(&mut self, host: HostId, driver: &mut impl Driver) {
+        let now = driver.now();
+        if !self.limits(host).on_timer(now) {
+            return;
+        }
+        while let Some((slot, flow)) = self.limits(host).take_posted(now) {
+            self.begin_flow(Place { host, slot }, flow, driver);
+        }
+        while let Some(slot) = self.limits(host).begin_turn(now) {
+            self.pump(Place { host, slot }, driver);
+        }
+        self.rest_limits(host, driver);
+    }
+
+    fn limits(&mut self, host: HostId) -> &mut Limits {
+        self.host(host).nic.limits.as_mut().expect("events of limits belong to NICs with limits")
+    }
+
+    /// Lets a flow wait for a connection. If all queue pairs for which it waits have ended with an error, the flow will never start.
+    #[cold]
+    pub(super) fn wait(&mut self, flow: &Flow, number: u32, driver: &mut impl Driver) {
+        let pool = self.host(flow.source).pools.get_mut(&(flow.workload, flow.destination));
+        let pool = pool.expect("the flow has found its pool busy");
+        if pool.is_dead() {
+            self.abandon(number, driver);
+        } else {
+            pool.queue(number);
+        }
+    }
+
+    /// Records that a flow will never start, because the queue pairs for which it waits have ended with an error.
+    fn abandon(&mut self, flow: u32, driver: &mut impl Driver) {
+        self.closed_queue_pairs.abandoned += 1;
+        driver.tally().flows_failed += 1;
+        driver.on_event(HostEvent::Failed { flow });
     }
 
     /// Records that the flow of a queue pair will never complete, because the queue pair has ended with an error.
@@ -49,6 +113,20 @@ impl Hosts {
         if let Some(flow) = self.sender(place).flow {
             driver.tally().flows_failed += 1;
             driver.on_event(HostEvent::Failed { flow });
+            self.abandon_waiting(place, driver);
+        }
+    }
+
+    /// Ends the flows that wait for the queue pairs of a pool if all of them have ended with an error.
+    fn abandon_waiting(&mut self, place: Place, driver: &mut impl Driver) {
+        let side = self.sender(place);
+        if !side.persistent {
+            return;
+        }
+        let key = (side.workload_of_pool, side.address.destination);
+        let pool = self.host(place.host).pools.get_mut(&key).expect("persistent connections are in a pool");
+        for flow in pool.end() {
+            self.abandon(flow, driver);
         }
     }
 
@@ -61,7 +139,11 @@ impl Hosts {
         let packet = RdmaPacket { data, framing, name };
         let size = transport.header_bytes + packet.len();
         side.account.queued += Bytes(size.into());
-        Some((side.address.forward(size, Ecn::Ect, PacketKind::Datagram), packet))
+        let header = side.address.forward(size, Ecn::Ect, PacketKind::Datagram);
+        if let Some(limits) = &mut self.host(place.host).nic.limits {
+            limits.on_send(now, Bytes(data.len.into()));
+        }
+        Some((header, packet))
     }
 
     /// Processes a packet of a queue pair at the NIC of its destination.

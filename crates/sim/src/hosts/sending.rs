@@ -31,8 +31,16 @@ pub(super) enum Next {
 }
 
 impl Hosts {
-    /// Starts a flow on an idle connection.
+    /// Starts a flow on an idle connection. A NIC may delay the message of a queue pair.
     pub(super) fn start_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+        if self.sender(place).endpoint.is_queue_pair() && self.delays(place, flow, driver) {
+            return;
+        }
+        self.begin_flow(place, flow, driver);
+    }
+
+    /// Passes a flow to its connection.
+    pub(super) fn begin_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let now = driver.now();
         let asks = self.flows.is_request(flow);
         let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];

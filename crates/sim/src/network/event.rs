@@ -39,11 +39,13 @@ pub(crate) enum Class {
     FlowTrace,
     /// The agent of a NIC has a deadline. The index is the number of the NIC's host.
     Agent,
+    /// The NIC of a host lets a queue pair send. The index is the number of the host.
+    Turn,
     /// The network changes, after all other events of that time. The index is the number of the epoch.
     Epoch,
 }
 
-/// Classes of events, indexed by the four bits that encode the class. The last of the 16 entries is unused.
+/// Classes of events, indexed by the four bits that encode the class.
 const CLASSES: [Class; 16] = [
     Class::Pause,
     Class::Transmit,
@@ -59,7 +61,7 @@ const CLASSES: [Class; 16] = [
     Class::PortTrace,
     Class::FlowTrace,
     Class::Agent,
-    Class::Epoch,
+    Class::Turn,
     Class::Epoch,
 ];
 

@@ -61,6 +61,7 @@ impl event::World for World {
             Class::PortTrace => self.trace_ports(index() as u32, queue),
             Class::FlowTrace => self.trace_flows(index() as u32, queue),
             Class::Agent => self.host_timer(Timer::Agent(HostId(index() as u32)), queue),
+            Class::Turn => self.host_timer(Timer::Turn(HostId(index() as u32)), queue),
             Class::Epoch => self.change(event.epoch(), queue),
         }
     }

@@ -3,7 +3,7 @@
 //! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
 //! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that allow them to send (an
 //! acknowledgement, a timer, a departure). It pulls from one endpoint until that endpoint has no packet or is held. The NIC's queue is the
-//! port of the host's link, so without backpressure it drops packets that do not fit.
+//! port of the host's link, so without backpressure it drops packets that do not fit. Queue pairs send within [`limits`].
 //!
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
 //! them. A [`HostAgent`] processes every packet that the host takes up.
@@ -14,6 +14,7 @@ pub(crate) mod agent;
 mod constant_rate;
 pub(crate) mod handover;
 pub(crate) mod inbox;
+pub(crate) mod limits;
 pub(crate) mod moderation;
 
 use shallows_core::packet::{Header, HostId};
@@ -23,6 +24,7 @@ use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::hosts::nic::agent::HostAgent;
 use crate::hosts::nic::inbox::{Arrived, Inboxes, Taking};
+use crate::hosts::nic::limits::Limits;
 use crate::hosts::packet::{Packet, PacketRef, Packets};
 use crate::hosts::timer::arm;
 
@@ -35,6 +37,8 @@ pub(crate) struct Nic {
     agent: Option<Box<dyn HostAgent>>,
     /// Earliest pending event of the agent; `Instant::MAX` for none.
     agent_timer_at: Instant,
+    /// Limits on what queue pairs send; `None` for no limits.
+    pub(crate) limits: Option<Box<Limits>>,
 }
 
 /// Result of a packet's arrival.
@@ -48,7 +52,7 @@ pub(crate) enum Incoming {
 
 impl Nic {
     pub(crate) fn new(backpressure: bool, inboxes: Inboxes, agent: Option<Box<dyn HostAgent>>) -> Self {
-        Self { backpressure, inboxes, agent, agent_timer_at: Instant::MAX }
+        Self { backpressure, inboxes, agent, agent_timer_at: Instant::MAX, limits: None }
     }
 
     /// Builds the NIC of `host` in `experiment`. `rate` is the rate of the host's link.
@@ -61,7 +65,8 @@ impl Nic {
         let group = experiment.group(host);
         let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
         let backpressure = group.backpressure.is_some() || experiment.has_queue_pairs();
-        Self::new(backpressure, inboxes, agent)
+        let limits = group.send.map(|config| Box::new(Limits::new(config)));
+        Self { limits, ..Self::new(backpressure, inboxes, agent) }
     }
 
     /// Returns whether departures from the NIC's queue allow endpoints to send more.

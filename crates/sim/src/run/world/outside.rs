@@ -74,6 +74,7 @@ impl Driver for Surroundings<'_> {
             Timer::Sender(place) => (Class::SenderTimer, place.index()),
             Timer::Receiver(place) => (Class::ReceiverTimer, place.index()),
             Timer::Agent(host) => (Class::Agent, host.0.into()),
+            Timer::Turn(host) => (Class::Turn, host.0.into()),
         };
         self.queue.schedule(at, Event::new(class, index, self.outside.ranks));
     }
