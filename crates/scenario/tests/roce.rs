@@ -410,7 +410,6 @@ fn telemetry_needs_fixed_routes() {
         let sets = [
             ("topology", triangle),
             ("switch.lossless", lossless),
-            ("host.nic", "{ limit = '1MB' }"),
             ("stop.at", "1ms"),
             ("roce.congestion", congestion),
         ];
