@@ -263,7 +263,6 @@ fn bad_values_are_refused_with_key_range_and_value() {
     let fraction = "must be above 0 and at most 1, got";
     let time = "must be from 1ns to 1s, got";
     let packets = "must be above 0 and at most 1000000 packets, got";
-    let least = "must be at most the rate of the hosts' links, 100Gbps, got";
     for (congestion, key, message) in [
         ("{ kind = 'timely', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'timely', weight = nan }", "weight", format!("{fraction} NaN")),
@@ -319,6 +318,21 @@ fn bad_values_are_refused_with_key_range_and_value() {
         ("{ kind = 'powertcp', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'theta-powertcp', base_rtt = '5s' }", "base_rtt", format!("{time} 5s")),
         ("{ kind = 'dctcp', gain = 0.0 }", "gain", format!("{fraction} 0")),
+        ("{ kind = 'dctcp', window = { rtt = '0s' } }", "window.rtt", format!("{time} 0ps")),
+        (
+            "{ kind = 'hpcc', gain = 0.5 }",
+            "gain",
+            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
+    }
+}
+
+#[test]
+fn rates_of_controls_fit_the_links() {
+    let least = "must be at most the rate of the hosts' links, 100Gbps, got";
+    for (congestion, key, message) in [
         ("{ kind = 'dcqcn', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         ("{ kind = 'dcqcn-connectx', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         ("{ kind = 'timely', min_rate = '1Tbps' }", "min_rate", format!("{least} 1Tbps")),
@@ -334,12 +348,6 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "{ kind = 'dcqcn-connectx', min_rate = '2Gbps', first_rate = '1Gbps' }",
             "first_rate",
             "must be at least min_rate = 2Gbps, got 1Gbps".to_owned(),
-        ),
-        ("{ kind = 'dctcp', window = { rtt = '0s' } }", "window.rtt", format!("{time} 0ps")),
-        (
-            "{ kind = 'hpcc', gain = 0.5 }",
-            "gain",
-            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
         ),
     ] {
         assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");

@@ -146,7 +146,9 @@ mod tests {
         // 1,000 bytes take 200 ns at 40 Gb/s; 400 bytes take 80 ns, less than the time of a packet.
         for (sent, data, next) in [(0, 1_000, 200), (200, 400, 300)] {
             limits.on_send(ns(sent), Bytes(data));
-            assert!(!limits.admits(ns(next - 1), 0) && limits.begin_turn(ns(next)) == Some(0), "{data}");
+            assert!(!limits.admits(ns(next - 1), 0), "{data}");
+            assert_eq!(limits.begin_turn(ns(next)), Some(0), "{data}");
+            assert!(limits.admits(ns(next), 0), "{data}");
         }
     }
 
