@@ -98,6 +98,21 @@ fn an_incast_is_paused_and_nothing_is_dropped() {
     assert!(run(&lossy, &[]).summary()["packets"]["dropped"].as_u64() > Some(500));
 }
 
+#[test]
+fn a_lossy_class_beside_a_lossless_one_keeps_to_the_limit_of_its_queue() {
+    let sets = [
+        ("switch.buffer", "{ kind = 'dynamic-threshold', pool = '1MB', alpha = 1 }"),
+        ("workload.0.class", "1"),
+    ];
+    let (experiment, report) = (parse(INCAST, &sets), run(INCAST, &sets));
+    // 1,667 packets from each sender. The queue may take half of the pool, 333 packets; 200 us are enough for 1,667 packets more, and what
+    // waits then leaves. A queue without a limit of its own would fill the memory at ingress, 873 KB.
+    let port = report.port("switch0->host2").expect("a port");
+    assert_eq!((port.received, port.sent, port.max_backlog), (2 * 1_667, 1_667 + 333, Bytes(333 * 1_500)));
+    assert_eq!(report.summary()["packets"]["dropped"], 1_667 - 333);
+    assert_eq!(at(&report, &experiment, "switch0->host0").sent, 0);
+}
+
 /// Class 0 from host 0 waits behind class 1 from host 1, which has priority and fills the link to host 2.
 fn blocked() -> String {
     let source = |sender: u32, class: u32, start: &str| {

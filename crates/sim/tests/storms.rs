@@ -1,7 +1,7 @@
 //! Lossless classes: deadlocks, hosts that pause their switch, and PFC watchdogs.
 
 use serde_json::Value;
-use shallows_core::{Bytes, Duration};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::Experiment;
 use shallows_sim::{Report, Simulation};
 
@@ -66,6 +66,11 @@ fn a_packet_is_dropped_by_the_switch_that_it_reaches_with_its_last_link() {
         (&class["ttl_expired"], &class["dropped"], &summary["packets"]["dropped"]),
         (&10.into(), &0.into(), &10.into())
     );
+    // The link that a packet crosses last counts the loss, also if another partition owns the link.
+    let lost = on_any_number_of_threads(&experiment, |report| {
+        ["a->s0", "s0->s1", "s1->s0"].map(|name| report.lost_in_flight(name).packets)
+    });
+    assert_eq!(lost, [0, 0, 10]);
     // No problem but that nothing arrives.
     let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();
     assert_eq!(codes, ["nothing-measured", "nothing-received"]);
@@ -350,6 +355,44 @@ fn a_pause_that_lasts_when_its_watchdog_obeys_again_counts_once() {
     let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
     let port = at(&report, &experiment, "s1->b");
     assert_eq!((port.received, port.storms, at(&report, &experiment, "b->s1").sent), (1, 2, 1));
+    // 400 us of storm from the poll at 1,100 us on, and again from the one at 2,100 us on, where the pause stops the queue again.
+    let at_ns = |ns: u64| Instant(ns * 1_000);
+    let pauses =
+        [(1_002_524, 1_500_000), (2_100_000, 2_500_000)].map(|(from, to)| (at_ns(from), Some(at_ns(to))));
+    let of_port = report.pause_intervals().iter().filter(|pause| pause.link == port.link);
+    assert_eq!(of_port.map(|pause| (pause.since, pause.until)).collect::<Vec<_>>(), pauses);
+}
+
+#[test]
+fn pauses_that_end_between_the_polls_of_a_watchdog_are_no_storm() {
+    // The slow host pauses its switch every 16,584 ns, from 8,444 ns on for 8,760 ns each time, so that every poll finds a pause.
+    let receive = "receive = { rate = '50Gbps', buffer = '100KB', xoff = '30KB', xon = '15KB' }";
+    let text = chain(1, "2ms", receive).replace(
+        "limit = '90KB' }",
+        "limit = '90KB', watchdog = { detection = '400us', restoration = '400us', poll = '16584ns' } }",
+    );
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let port = at(&report, &experiment, "s0->b");
+    assert_eq!((port.received, port.storms), (1 + (2_000_000 - 8_444) / 16_584, 0));
+}
+
+#[test]
+fn a_paused_network_fires_only_events_of_frames_and_polls() {
+    // From 0.1 ms on, nothing moves. Four ports send a frame every 32,767 quanta, 167.767 us. A frame has at most four events: the port sends
+    // it, it arrives, it has effect, and the event that was scheduled before it comes in addition. The six ports of switches are polled
+    // every 100 us, which is too often for a storm.
+    let watchdog =
+        "limit = '90KB', watchdog = { detection = '400ms', restoration = '400ms', poll = '100us' } }";
+    let text = chain(3, "1s", "pfc_storm = { start = '10us' }")
+        .replace("limit = '90KB' }", watchdog)
+        .replace("overload = true", "overload = true\nstop = '50us'");
+    let events = |stop: &str| {
+        let mut simulation = Simulation::new(parse(&text, &[("stop.at", stop)]));
+        simulation.advance(u64::MAX).events
+    };
+    let frames = 100_000 * 1_000 / 167_767;
+    let fired = events("101ms") - events("1ms");
+    assert!(fired <= 4 * 4 * frames + 6 * 1_000, "{fired}");
 }
 
 #[test]

@@ -51,6 +51,20 @@ mod tests {
     }
 
     #[test]
+    fn two_links_whose_numbers_differ_in_one_bit_come_first_equally_often() {
+        let order = FairOrder::new(7, 300);
+        for bit in 0..9 {
+            let links = [0, 1 << bit].map(LinkRank::of);
+            let first = (0..10_000).filter(|&time| {
+                let [one, other] = links.map(|link| order.next(link, Instant(time * 123_040)));
+                one < other
+            });
+            // Binomial with a standard deviation of 50; five of them are 250.
+            assert!(first.count().abs_diff(5_000) < 250, "bit {bit}");
+        }
+    }
+
+    #[test]
     fn a_link_has_another_rank_at_every_arrival_and_with_every_seed() {
         let rank =
             |seed, time| FairOrder::new(seed, 2).next(Ranks::new(1).of_link(1), Instant(time)).number();

@@ -13,9 +13,11 @@ impl<T: Copy + Default> Network<T> {
     pub(super) fn start_pauses(&mut self, driver: &mut impl Driver<T>) {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
         for (place, (port, link)) in lossless.ports.iter_mut().zip(&self.links).enumerate() {
-            port.event = port.storm.as_ref().map_or(Instant::MAX, |storm| storm.start).min(port.poll_at);
-            if port.event < Instant::MAX {
-                driver.pause_at(port.event, LinkAt { place: place as u32, rank: link.rank });
+            let storm = port.storm.as_ref().map(|storm| storm.start);
+            let poll = port.watchdog.map(|_| port.poll_at);
+            if let Some(at) = [storm, poll].into_iter().flatten().min() {
+                port.event = at;
+                driver.pause_at(at, LinkAt { place: place as u32, rank: link.rank });
             }
         }
     }
@@ -104,5 +106,48 @@ impl PausePort {
         self.storm.as_ref().is_some_and(|storm| storm.stop.is_none())
             && self.counts[usize::from(class)].sent > self.counts[usize::from(class)].resumed
             && self.storms(Instant::MAX, class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::{Duration, Rate};
+    use shallows_scenario::Storm;
+    use shallows_switch::pfc::{PRIORITIES, PauseTimers, Pauser, PauserConfig, Watchdog};
+
+    use super::*;
+    use crate::network::pauses::PriorityCounts;
+
+    /// Returns the port of a host that has a PFC storm in class 0 from 10 ns on, and has decided about pauses at the time `now`.
+    fn stormed(stop: Option<Instant>, now: Instant, is_congested: bool) -> PausePort {
+        let config = PauserConfig { quanta: 1_000, refresh: Some(500) };
+        let mut port = PausePort {
+            pauser: Pauser::new(config, Rate::from_gbps(100)),
+            timers: PauseTimers::new(Rate::from_gbps(100), Duration::ZERO),
+            queues: [Some(0); PRIORITIES],
+            watchdog: None,
+            watchdogs: [Watchdog::default(); PRIORITIES],
+            poll_at: Instant::MAX,
+            is_host: true,
+            storm: Some(Storm { start: Instant(10_000), stop, classes: vec![0] }),
+            sender: 0,
+            event: Instant::MAX,
+            counts: [PriorityCounts::default(); PRIORITIES],
+        };
+        port.pause_switch(now, &[0, 1], is_congested);
+        port
+    }
+
+    #[test]
+    fn a_pause_is_endless_if_its_storm_has_begun_and_has_no_stop() {
+        let (before, during) = (Instant(9_999), Instant(10_000));
+        let endless = |port: &PausePort| [0, 1].map(|class| port.is_endless(class));
+        assert_eq!(endless(&stormed(None, during, false)), [true, false]);
+        assert_eq!(endless(&stormed(None, before, false)), [false, false]);
+        assert_eq!(endless(&stormed(Some(Instant(20_000)), during, false)), [false, false]);
+        // A full receive buffer pauses all classes, but has room again after a while.
+        let congested = stormed(None, during, true);
+        assert_eq!([0, 1].map(|class| congested.counts[class].sent), [1, 1]);
+        assert_eq!(endless(&congested), [true, false]);
     }
 }

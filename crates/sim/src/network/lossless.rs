@@ -64,12 +64,12 @@ impl<T: Copy + Default> Network<T> {
             });
         }
         let each = config.groups.len() as u32 + 1;
-        let waiting = |node: &Owned| match node.ports.len() as u32 {
-            ports if config.cyclic => Waiting::new(ports, ports * each),
-            _ => Waiting::default(),
+        let waiting = |node: &Owned| {
+            let ports = node.ports.len() as u32;
+            Waiting::new(ports, ports * each)
         };
         let lossless = Lossless {
-            waiting: self.nodes.iter().map(waiting).collect(),
+            waiting: if config.cyclic { self.nodes.iter().map(waiting).collect() } else { Vec::new() },
             cyclic: config.cyclic,
             ttl: config.ttl,
             expired: BTreeMap::new(),

@@ -79,7 +79,7 @@ impl PausePort {
 }
 
 /// Numbers of packets that wait in a switch, by priority group and egress port.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Waiting {
     /// Number of ports of the switch.
     ports: u32,
@@ -151,5 +151,23 @@ impl<T> Lossless<T> {
         self.books.iter().flatten().for_each(IngressBook::audit);
         let held: usize = self.receivers.values().map(ReceiveBuffer::packets).sum();
         self.sent.wrapping_sub(self.received).wrapping_sub(held as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_packets_are_counted_by_group_and_port() {
+        let (mut waiting, group) = (Waiting::new(3, 4), GroupId(2));
+        for (group, port) in
+            [(group, 0), (group, 2), (group, 2), (GroupId(0), 1), (GroupId(1), 2), (GroupId(3), 0)]
+        {
+            *waiting.at(group, port) += 1;
+        }
+        assert_eq!(waiting.total(group), 3);
+        assert_eq!(waiting.ports(group).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(waiting.total(GroupId(0)), 1);
     }
 }

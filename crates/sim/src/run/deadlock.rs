@@ -66,3 +66,69 @@ impl Search {
         self.found.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::parse;
+    use crate::run::simulation::Simulation;
+
+    /// Two switches, whose routes to a third one form a loop that nobody uses. Host `a` at `s0` sends at 100 Gb/s in class 0 to `b` at `s1`,
+    /// whose link has 40 Gb/s and which pauses both lossless classes from 10 us on. All classes share a queue.
+    const STORM: &str = r#"
+        stop.at = "100us"
+        tcp = {}
+
+        [host]
+        jitter = "off"
+        nic = { limit = "1GB", backpressure = "off" }
+        group = [{ name = "bad", members = "b", nic = { pfc_storm = { start = "10us" } } }]
+
+        [topology]
+        kind = "graph"
+        rate = "100Gbps"
+        link_delay = "500ns"
+        hosts = ["a", "b", "c"]
+        switches = ["s0", "s1", "away"]
+        links = [
+            { between = ["s0", "s1"] }, { between = ["s0", "away"] }, { between = ["a", "s0"] },
+            { between = ["b", "s1"], rate = "40Gbps" }, { between = ["c", "away"] },
+        ]
+
+        [switch]
+        buffer = { kind = "complete-sharing", pool = "2MB" }
+        lossless.classes = [0, 1]
+        lossless.limit = "90KB"
+        lossless.cyclic_routes = "allow"
+        lossless.routing_loops = [{ to = "away", through = ["s0", "s1"] }]
+
+        [[workload]]
+        kind = "udp"
+        senders = "a"
+        receivers = "b"
+        overload = true
+        pattern = { kind = "constant", rate = "100Gbps" }
+    "#;
+
+    #[test]
+    fn a_search_sees_who_is_paused_and_where_the_packets_of_each_group_wait() {
+        let experiment = parse(STORM, &[]);
+        let link = |name: &str| {
+            experiment.network.links.iter().position(|link| link.name == name).expect("a link") as u32
+        };
+        let [nic, ring, last] = ["a->s0", "s0->s1", "s1->b"].map(link);
+        let mut simulation = Simulation::new(experiment.clone());
+        simulation.advance(u64::MAX);
+        let mut pauses = Pauses::default();
+        simulation.worlds().for_each(|world| world.add_pauses(&mut pauses));
+        // The pauses of `b` stop both classes, and for ever. The switches pause only class 0, which has packets.
+        assert_eq!(pauses.endless, [(last, 0), (last, 1)].into());
+        assert_eq!(pauses.paused, [(nic, 0), (ring, 0), (last, 0), (last, 1)].into());
+        let groups: Vec<(Sender, u64, &[(u32, u8)])> =
+            pauses.groups.iter().map(|(&sender, group)| (sender, group.left, &group.waits[..])).collect();
+        // A packet takes 120 ns, or 300 ns to `b`. Packet k arrives at `s1` at 1,240 ns + k * 120 ns. The first one leaves at once. 35 others
+        // leave before the pause by `b`, which has effect at about 12 us. The group is then never below 60 packets again, its limit.
+        // No packet that waited has left `s0`: it passed them on at once until its link was paused.
+        assert_eq!(groups, [((nic, 0), 0, &[(ring, 0b11)][..]), ((ring, 0), 35, &[(last, 0b11)][..])]);
+    }
+}

@@ -257,3 +257,48 @@ impl IngressBook {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::{GroupLimit, Lossless};
+    use super::*;
+
+    /// Returns a book with two pools of 8 cells, which have 4 cells of headroom each, and a lossless group in each pool. The first group has
+    /// 5 shared cells, which is its limit, and 2 cells of headroom.
+    fn book() -> IngressBook {
+        let pool = PoolConfig { size: Bytes(8), headroom: Some(Bytes(4)) };
+        let config = Config { cell: Cell::default(), compares: Compares::With, pools: vec![pool; 2] };
+        let group = |pool| GroupConfig {
+            pool,
+            reserved: Bytes(0),
+            limit: GroupLimit::Static(Bytes(5)),
+            lossless: Some(Lossless { headroom: Bytes(4), xon: Bytes(0), xon_offset: Bytes(0) }),
+        };
+        let mut book = IngressBook::new(&config);
+        let ingress = book.add_port(&[group(0), group(1)]);
+        for size in [5, 2] {
+            book.admit(book.group(ingress, 0), Bytes(size)).expect("it has room");
+        }
+        book
+    }
+
+    #[test]
+    fn an_audit_finds_books_of_groups_and_pools_that_differ() {
+        book().audit();
+        let damages: [(&str, fn(&mut IngressBook)); 5] = [
+            ("pool 0: shared", |book| book.pools[0].used -= 1),
+            ("pool 1: headroom", |book| book.pools[1].headroom_used += 1),
+            ("pool.used <= pool.size", |book| book.pools[0].size = 4),
+            ("headroom <= size", |book| book.pools[0].headroom = Some(1)),
+            ("group 1: pauses and resumes alternate", |book| book.groups[1].counters.pauses += 1),
+        ];
+        for (words, damage) in damages {
+            let mut book = book();
+            damage(&mut book);
+            let panic = std::panic::catch_unwind(|| book.audit()).expect_err(words);
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).expect("a text");
+            assert!(text.contains(words), "{text} instead of {words}");
+        }
+    }
+}

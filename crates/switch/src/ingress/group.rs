@@ -280,6 +280,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingress::config::Lossless;
 
     #[test]
     fn products_beyond_64_bits_compare_exactly() {
@@ -295,5 +296,45 @@ mod tests {
     fn cells_divided_by_alpha_are_rounded_down_and_up() {
         assert_eq!([divided(5, 1), divided(4, 1), divided(5, 0)], [(2, 3), (2, 2), (5, 5)]);
         assert_eq!([divided(5, -1), divided(1 << 40, -32)], [(10, 10), (u64::MAX, u64::MAX)]);
+    }
+
+    /// Returns the account of a lossless group that uses its 2 reserved cells and 1 shared cell of at most 4.
+    fn account() -> Account {
+        let config = GroupConfig {
+            pool: 0,
+            reserved: Bytes(2),
+            limit: GroupLimit::Static(Bytes(4)),
+            lossless: Some(Lossless { headroom: Bytes(3), xon: Bytes(0), xon_offset: Bytes(0) }),
+        };
+        Account { reserved: 2, shared: 1, ..Account::new(&config, Cell::default()) }
+    }
+
+    #[test]
+    fn an_audit_accepts_a_sending_and_a_paused_group() {
+        account().audit(7, 10, Compares::With);
+        let counters = GroupCounters { pauses: 1, ..GroupCounters::default() };
+        let paused = Account { shared: 4, headroom: 3, is_paused: true, counters, ..account() };
+        paused.audit(7, 10, Compares::With);
+    }
+
+    #[test]
+    fn an_audit_finds_each_invariant_that_does_not_hold() {
+        let paused = GroupCounters { pauses: 1, ..GroupCounters::default() };
+        for (broken, words) in [
+            (Account { reserved: 3, ..account() }, "group 7 overran its reserve"),
+            (Account { reserved: 1, ..account() }, "group 7 uses its reserve first"),
+            (Account { shared: 4, headroom: 4, ..account() }, "group 7: headroom"),
+            (Account { shared: 4, headroom: 1, ..account() }, "group 7 uses headroom while its sender sends"),
+            (Account { counters: paused, ..account() }, "group 7: pauses and resumes alternate"),
+            (Account { shared: 4, ..account() }, "group 7 has the state that its thresholds demand"),
+            (
+                Account { shared: 0, is_paused: true, counters: paused, ..account() },
+                "group 7 has the state that its thresholds demand",
+            ),
+        ] {
+            let panic = std::panic::catch_unwind(|| broken.audit(7, 10, Compares::With)).expect_err(words);
+            let text = panic.downcast_ref::<String>().expect("a text");
+            assert!(text.contains(words), "{text} instead of {words}");
+        }
     }
 }
