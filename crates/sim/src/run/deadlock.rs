@@ -124,11 +124,12 @@ mod tests {
         // The pauses of `b` stop both classes, and for ever. The switches pause only class 0, which has packets.
         assert_eq!(pauses.endless, [(last, 0), (last, 1)].into());
         assert_eq!(pauses.paused, [(nic, 0), (ring, 0), (last, 0), (last, 1)].into());
-        let groups: Vec<(Sender, u64, &[(u32, u8)])> =
-            pauses.groups.iter().map(|(&sender, group)| (sender, group.left, &group.waits[..])).collect();
-        // A packet takes 120 ns, or 300 ns to `b`. Packet k arrives at `s1` at 1,240 ns + k * 120 ns. The first one leaves at once. 35 others
-        // leave before the pause by `b`, which has effect at about 12 us. The group is then never below 60 packets again, its limit.
-        // No packet that waited has left `s0`: it passed them on at once until its link was paused.
-        assert_eq!(groups, [((nic, 0), 0, &[(ring, 0b11)][..]), ((ring, 0), 35, &[(last, 0b11)][..])]);
+        // A packet takes 120 ns, or 300 ns to `b`, and the first one reaches `s1` at 1,240 ns. The pause by `b` has effect at 12,027 ns, after
+        // the frame of 17 ns, 500 ns and 118 quanta. Until then, 36 packets have begun: the first one at once, and 35 that had waited. No
+        // packet that waited at `s0` has left it, because its link was free until it was paused.
+        assert_eq!(pauses.groups.keys().copied().collect::<Vec<_>>(), [(nic, 0), (ring, 0)]);
+        let group = |link| &pauses.groups[&(link, 0)];
+        assert_eq!((group(nic).left, &group(nic).waits[..]), (0, &[(ring, 0b11)][..]));
+        assert_eq!((group(ring).left, &group(ring).waits[..]), (35, &[(last, 0b11)][..]));
     }
 }

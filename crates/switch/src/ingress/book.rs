@@ -285,14 +285,13 @@ mod tests {
     #[test]
     fn an_audit_finds_books_of_groups_and_pools_that_differ() {
         book().audit();
-        let damages: [(&str, fn(&mut IngressBook)); 5] = [
-            ("pool 0: shared", |book| book.pools[0].used -= 1),
+        for (words, damage) in [
+            ("pool 0: shared", (|book| book.pools[0].used -= 1) as fn(&mut IngressBook)),
             ("pool 1: headroom", |book| book.pools[1].headroom_used += 1),
             ("pool.used <= pool.size", |book| book.pools[0].size = 4),
             ("headroom <= size", |book| book.pools[0].headroom = Some(1)),
             ("group 1: pauses and resumes alternate", |book| book.groups[1].counters.pauses += 1),
-        ];
-        for (words, damage) in damages {
+        ] {
             let mut book = book();
             damage(&mut book);
             let panic = std::panic::catch_unwind(|| book.audit()).expect_err(words);
