@@ -15,7 +15,7 @@ from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.hpcc_paths import Longest, longest
 from shallows.foreign.hpcc_topology import Network
 from shallows.foreign.ignoring import NOTHING, Ignored
-from shallows.foreign.writing import Cable, Imported
+from shallows.foreign.writing import Cable, Imported, write
 from shared import Shell
 
 FILES = ROOT / "experiments" / "foreign" / "hpcc"
@@ -106,7 +106,7 @@ def test_dcqcn_has_the_timers_of_the_file(hpcc: Path) -> None:
         "clamp": "always",
         "window": {"rtt": "8180ns", "of": "current"},
     }
-    assert configured(hpcc, 1).tables["roce"]["cnp"] == {"interval": "0s"}
+    assert configured(hpcc, 1).tables["roce"]["cnp"] == {"interval": "0s", "class": 7}
     # Defaults of third.cc; ns-3 leaves out fractions of microseconds.
     values |= {"alpha_period": "55us", "fast_recovery": 5, "increase_period": "700us"}
     text = OF_MODES[1].replace("ALPHA_RESUME_INTERVAL 1\n", "").replace("FAST_RECOVERY_TIMES 1\n", "")
@@ -216,19 +216,13 @@ def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
 
 
 def test_switches_pause_as_hpccs_do(hpcc: Path) -> None:
-    # Links of 100 Gb/s and 1 us: 3 · 12,500 bytes of headroom. The NICs have the rate of all links.
-    topology = hpcc / "topology.txt"
-    topology.write_text(topology.read_text().replace("400Gbps 2us", "100Gbps 1us"))
     imported = configured(hpcc, 8, "PAUSE_TIME 5\nUSE_DYNAMIC_PFC_THRESHOLD 1\nL2_CHUNK_SIZE 4000\n")
     switch = imported.tables["switch"]
     assert switch["lossless"] == {
-        "classes": [3],
-        "alpha": 0.125,
-        "reserved": "4KiB",
-        "xon_offset": "3KiB",
-        "response": "0s",
+        "classes": [3, 7],
+        "preset": "hpcc-repo",
         "cyclic_routes": "allow",
-        "headroom": "37500B",
+        "tc_to_priority_group": {"3": 3, "7": 3},
     }
     # switch-node.cc marks in SwitchNotifyDequeue, after it has counted the packet out of the queue.
     marker = {"kind": "red", "kmin": "100KB", "kmax": "400KB", "pmax": 0.2, "at": "dequeue"}
@@ -237,13 +231,25 @@ def test_switches_pause_as_hpccs_do(hpcc: Path) -> None:
     assert (
         f"keys without effect on the scenario (HPCC reads and does not use them): {unused}" in imported.notes
     )
-    # At 100 ns, 3,750 bytes: fewer than two packets, and 2,500 bytes on the cable.
-    topology.write_text(topology.read_text().replace("1us", "100ns").replace("0.001ms", "100ns"))
-    topology.write_text(topology.read_text().replace("1000ns", "100ns"))
-    short = configured(hpcc, 8)
-    assert "headroom" not in short.tables["switch"]["lossless"]
-    note = "headroom is computed for each link (auto); HPCC has 3 · rate · delay, from 3750 to 3750 bytes"
-    assert note in short.notes
+
+
+def test_nics_send_acknowledgements_first(hpcc: Path, tmp_path: Path) -> None:
+    # qbb-net-device.cc, RdmaEgressQueue::GetNextQindex. Host 0 sends eight flows of 1 MB to host 1 while host
+    # 1 sends 1,000 bytes to host 0. The acknowledgement waits for at most the packet on each wire.
+    rows = [f"0 1 3 {100 + flow} 1000000 2.0" for flow in range(8)] + ["1 0 3 200 1000 2.00005"]
+    (hpcc / "flow.txt").write_text(f"{len(rows)}\n" + "\n".join(rows) + "\n")
+    imported = configured(hpcc, 8, "ENABLE_QCN 0\n")
+    assert imported.tables["roce"]["ack_class"] == 7
+    nic = {"kind": "strict-priority", "queues": 2, "classes": [1, 1, 1, 1, 1, 1, 1, 0]}
+    assert imported.tables["host"]["nic"]["port"] == nic
+    assert "port" not in imported.tables["switch"]
+    write(imported, tmp_path / "ours.toml")
+    run = shallows.run(tmp_path / "ours.toml")
+    [short] = run.flows.filter(size_bytes=1000)["fct_us"].to_list()
+    # Two links of 1 us each way. 1,064 bytes take 85.12 ns on each link, the acknowledgement of 52 bytes 4.16
+    # ns, and the packet on the wire up to 85.12 ns, at the NIC and at the switch. Times in us.
+    alone = 4 + 2 * 0.08512 + 2 * 0.00416
+    assert alone <= short <= alone + 2 * 0.08512
 
 
 def test_windows_are_the_largest_bandwidth_delay_product(hpcc: Path) -> None:
@@ -264,22 +270,14 @@ def test_windows_are_the_largest_bandwidth_delay_product(hpcc: Path) -> None:
 
 
 def test_powertcps_files_have_the_switches_and_windows_of_ns3_datacenter(hpcc: Path) -> None:
-    # switch-mmu.cc of ns3-datacenter: no reserved memory, xon 1248, xon_offset 2496. Its programs set alpha
-    # 1/8 for all ports. `RdmaHw::AddQueuePair`: windows are the longest round-trip time at the NIC's rate.
+    # `RdmaHw::AddQueuePair`: windows are the longest round-trip time at the NIC's rate.
     topology = hpcc / "topology.txt"
     text = topology.read_text().replace("6 2 5", "6 2 2 5").replace("3 5 100Gbps", "3 5 400Gbps")
     topology.write_text(text)
     imported = configured(hpcc, 8)
-    lossless = imported.tables["switch"]["lossless"]
-    found = {key: lossless[key] for key in ("alpha", "reserved", "xon", "xon_offset")}
-    assert found == {"alpha": 0.125, "reserved": "0B", "xon": "1248B", "xon_offset": "2496B"}
+    assert imported.tables["switch"]["lossless"]["preset"] == "ns3-datacenter"
     assert imported.tables["roce"]["congestion"]["window"]["rtt"] == "8180ns"
-    assert not [note for note in imported.notes if "alpha" in note or note.startswith("the window is")]
-
-
-def test_faster_links_have_the_alpha_of_all_links(hpcc: Path) -> None:
-    note = "priority groups of links of 400Gbps have alpha 1/8, as on all links; HPCC has 1/2"
-    assert note in configured(hpcc, 8).notes
+    assert not [note for note in imported.notes if note.startswith("the window is")]
 
 
 def test_without_pfc_switches_drop_and_mark_at_dequeue(hpcc: Path) -> None:

@@ -14,12 +14,12 @@ use shallows_switch::pfc::{FRAME_SIZE, WatchdogAction, WatchdogConfig, pause_tim
 use crate::check::Checker;
 use crate::class_maps::Classes;
 use crate::headroom::{by_sonic, jitter, smallest_packet};
-use crate::hpcc_repo;
+use crate::lossless_preset;
 use crate::memory::full_packet;
 use crate::nic_pauses;
 use crate::quantity::{Automatic, HeadroomSize};
 use crate::resolved::Resolved;
-use crate::spec::{self, CyclicRoutes, PauseKind, RoutingLoop, StormAction, Transport};
+use crate::spec::{self, CyclicRoutes, LosslessPreset, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
 /// Largest TTL, in links. The header of a simulated packet has four bits for it.
@@ -34,7 +34,7 @@ pub(crate) fn build(
 ) -> Option<Lossless> {
     let before = checker.problems.len();
     check_keys(wanted, checker);
-    hpcc_repo::check(wanted, checker);
+    lossless_preset::check(wanted, checker);
     nic_pauses::check_ends(spec, checker);
     check_ports(spec, network, checker);
     classes.check_queues(wanted, network, checker);
@@ -52,8 +52,11 @@ pub(crate) fn build(
     let mut ports = Vec::new();
     for link in &network.links {
         let jitter = jitter(spec, network, link, packet);
-        let limit = if hpcc_repo::is_set(wanted) && wanted.alpha.is_none() && wanted.limit.is_none() {
-            GroupLimit::Dynamic { exponent: hpcc_repo::exponent(network, link) }
+        let limit = if wanted.preset == Some(LosslessPreset::HpccRepo)
+            && wanted.alpha.is_none()
+            && wanted.limit.is_none()
+        {
+            GroupLimit::Dynamic { exponent: lossless_preset::exponent(network, link) }
         } else {
             limit
         };
@@ -70,7 +73,7 @@ pub(crate) fn build(
         }
         ports.push(port);
     }
-    if !hpcc_repo::is_set(wanted) {
+    if !wanted.preset.is_some() {
         check_quanta(wanted, spec, (network, &ports), checker);
     }
     let cyclic = check_cycles(wanted.cyclic_routes, network, checker);
@@ -92,7 +95,7 @@ pub(crate) fn build(
         books,
         ports,
         quanta: wanted.quanta,
-        are_flags: hpcc_repo::is_set(wanted),
+        are_flags: wanted.preset.is_some(),
         pooled: wanted.headroom_pool.is_some(),
         watchdog,
         cyclic,
@@ -223,7 +226,7 @@ fn port(
         HeadroomSize::Auto => {}
         HeadroomSize::Is(size) => terms.headroom_bytes = size.0,
         HeadroomSize::HpccRepo => {
-            terms.headroom_bytes = hpcc_repo::headroom(&network.links[link.reverse as usize]).0;
+            terms.headroom_bytes = lossless_preset::headroom(&network.links[link.reverse as usize]).0;
         }
         HeadroomSize::SonicSpectrum => {
             let found = by_sonic(wanted, &network.links[link.reverse as usize], cell, checker)?;
@@ -263,7 +266,7 @@ fn book(
     let own = || network.links.iter().zip(ports).filter(|(link, _)| link.from.0 == node);
     let name = own().next().map_or("", |(link, _)| link.from_name());
     let groups = own().map(|(_, port)| &port.groups[..]);
-    let (reserved, headroom) = hpcc_repo::taken(hpcc_repo::is_set(wanted), cell, groups);
+    let (reserved, headroom) = lossless_preset::taken(wanted.preset, cell, groups);
     let pool = wanted.headroom_pool.map(|size| cell.whole(size.0));
     let headroom = pool.unwrap_or(headroom);
     let taken = reserved + headroom;

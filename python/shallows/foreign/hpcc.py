@@ -13,8 +13,8 @@ from shallows.foreign import writing
 from shallows.foreign.hpcc_config import Config, read_config
 from shallows.foreign.hpcc_flows import read_flows
 from shallows.foreign.hpcc_paths import longest
-from shallows.foreign.hpcc_roce import ack_sizes, has_ack_class, roce, wire
-from shallows.foreign.hpcc_switch import port, switch
+from shallows.foreign.hpcc_roce import HIGH_PRIORITY, ack_class, ack_sizes, roce, wire
+from shallows.foreign.hpcc_switch import acks_first, port, switch
 from shallows.foreign.hpcc_topology import node_name, read_topology
 from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.writing import Imported
@@ -39,17 +39,20 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
     hosts = [node_name(node, is_switch=False) for node in network.hosts]
     switches = [node_name(node, is_switch=True) for node in network.switches]
     lossless = groups if config.is_on("ENABLE_PFC", default=True) else []
+    acks = ack_class(config, groups)
     host: dict[str, Any] = {"jitter": "off", "nic": {"limit": "64MB"}}
     tables: dict[str, dict[str, Any]] = {
         "stop": {"at": writing.time(config.stop_ps)},
         "topology": writing.graph(hosts, switches, network.cables, {"mtu": mtu, "framing": framing}),
         "host": host,
-        "switch": switch(config, network, lossless, mtu + framing),
-        "roce": roce(config, longest(network, config.payload)),
+        "switch": switch(config, network, lossless, acks),
+        "roce": roce(config, longest(network, config.payload), acks),
         "measure": {"fct": "sender"},
     }
-    if len(groups) > 1 or has_ack_class(config):
+    if len(groups) > 1 or acks == HIGH_PRIORITY:
         tables["switch"]["port"] = host["nic"]["port"] = port()
+    elif acks is not None:
+        host["nic"]["port"] = acks_first(acks)
     names = [config.file.name, *(config.path(key).name for key in ("TOPOLOGY_FILE", "FLOW_FILE"))]
     return Imported(
         f"HPCC's {names[0]}, {names[1]} and {names[2]}",
@@ -68,7 +71,7 @@ def _comments(config: Config, *, is_lossless: bool) -> dict[str, str]:
     ours, theirs = ack_sizes(config)
     acks = "HPCC's size" if ours == theirs else f"{ours} bytes; HPCC's have {theirs}"
     comments = {
-        "host": "HPCC's NICs delay no packet, and their queues have no limit.",
+        "host": "HPCC's NICs delay no packet and send acknowledgements first. Their queues have no limit.",
         "roce": "Packets have HPCC's size, but the first packet of a flow has 16 bytes more (RETH).\n"
         f"Acknowledgements have {acks}. HPCC has no retransmission timeout.",
     }

@@ -19,8 +19,8 @@ TELEMETRY = 42
 """Bytes of in-band telemetry in a packet (int-header.h); HPCC and the scenario have the same number."""
 TIMESTAMP = 8
 """Bytes of TIMELY's timestamp in a packet (int-header.h)."""
-ACK_CLASS = 0
-"""Class of acknowledgements with ACK_HIGH_PRIO."""
+HIGH_PRIORITY = 0
+"""Class of acknowledgements with ACK_HIGH_PRIO. Its queue has priority at all ports."""
 NS_PER_S = 10**9
 MINIMUM = 100_000_000
 """Default of MIN_RATE."""
@@ -43,16 +43,16 @@ def ack_sizes(config: Config) -> tuple[int, int]:
     return IB_HEADERS + AETH + framing + telemetry, max(60, 14 + 20 + 12 + telemetry)
 
 
-def roce(config: Config, longest: Longest) -> dict[str, Any]:
-    """Return the `[roce]` table."""
+def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, Any]:
+    """Return the `[roce]` table. `ack_class` is that of acknowledgements; `None` is that of their data."""
     every = config.whole("L2_ACK_INTERVAL", 1, 1, 1 << 40)
     # rdma-hw.cc: one acknowledgement per L2_ACK_INTERVAL bytes.
     table: dict[str, Any] = {"mtu": f"{config.payload}B", "ack_every": max(1, -(-every // config.payload))}
     if config.is_on("ENABLE_IRN", default=False):
         table["recovery"] = {"kind": "irn", "window": max(1, -(-longest.bdp // config.payload))}
-    own_class = {"class": ACK_CLASS} if has_ack_class(config) else {}
-    if own_class:
-        table["ack_class"] = ACK_CLASS
+    own_class = {} if ack_class is None else {"class": ack_class}
+    if ack_class is not None:
+        table["ack_class"] = ack_class
     if config.modes.chosen == keys.DCQCN:
         # Every acknowledgement of a marked packet has HPCC's CNP bit.
         table["cnp"] = {"interval": "0s", **own_class}
@@ -60,9 +60,15 @@ def roce(config: Config, longest: Longest) -> dict[str, Any]:
     return table
 
 
-def has_ack_class(config: Config) -> bool:
-    """Return whether acknowledgements have a class of their own."""
-    return config.is_on("ACK_HIGH_PRIO", default=False)
+def ack_class(config: Config, groups: list[int]) -> int | None:
+    """Return the class of acknowledgements: `HIGH_PRIORITY`, or the largest class that no flow has.
+
+    NICs send this class first. Switches have it in the queue of the data. If flows have several priority
+    groups, acknowledgements have the class of their data (`None`), because one class has one queue.
+    """
+    if config.is_on("ACK_HIGH_PRIO", default=False):
+        return HIGH_PRIORITY
+    return max({6, 7}.difference(groups)) if len(groups) == 1 else None
 
 
 def _connectx(config: Config, longest: Longest) -> dict[str, Any]:

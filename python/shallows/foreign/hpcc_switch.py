@@ -5,20 +5,11 @@ from decimal import Decimal
 from typing import Any
 
 from shallows.errors import ShallowsError
-from shallows.foreign import writing
 from shallows.foreign.hpcc_config import Config
 from shallows.foreign.hpcc_topology import Network
 from shallows.foreign.writing import Cable
 
 Thresholds = dict[str, dict[int, Decimal]]
-PFC_FRAME = 85
-"""Bytes of a PFC frame on the wire, and one byte above the limit of a priority group."""
-ALPHA_SHIFT = 3
-"""A port of the NICs' rate may use 1/8 of the free memory; each doubling of the rate doubles this share."""
-_OF_HPCC = {"reserved": "4KiB", "xon_offset": "3KiB"}
-"""Memory of a priority group in HPCC's switch-mmu.cc."""
-_OF_POWERTCP = {"reserved": "0B", "xon": "1248B", "xon_offset": "2496B"}
-"""Memory of a priority group in ns3-datacenter's switch-mmu.cc. Its programs set one alpha for all ports."""
 
 
 def port() -> dict[str, Any]:
@@ -26,14 +17,21 @@ def port() -> dict[str, Any]:
     return {"kind": "wrr", "queues": 7, "strict": 1, "quantum": "1p", "classes": list(range(8))}
 
 
-def switch(config: Config, network: Network, classes: list[int], packet: int) -> dict[str, Any]:
+def acks_first(ack_class: int) -> dict[str, Any]:
+    """Return the queues of a NIC that sends packets of this class before all other packets."""
+    queues = [1] * 8
+    queues[ack_class] = 0
+    return {"kind": "strict-priority", "queues": 2, "classes": queues}
+
+
+def switch(config: Config, network: Network, lossless: list[int], ack_class: int | None) -> dict[str, Any]:
     """Return the `[switch]` table without queues.
 
-    `classes` are the lossless classes, and `packet` is the size of the largest packet on the wire.
+    `lossless` are the lossless classes of data. Acknowledgements of `ack_class` share their priority group.
     """
     table: dict[str, Any] = {"buffer": {"kind": "complete-sharing", "pool": config.buffer}}
-    if classes:
-        table["lossless"] = _lossless(config, network, classes, packet)
+    if lossless:
+        table["lossless"] = _lossless(network, lossless, ack_class)
     if not config.is_on("ENABLE_QCN", default=True):
         return table
     thresholds = _thresholds(config)
@@ -50,48 +48,13 @@ def switch(config: Config, network: Network, classes: list[int], packet: int) ->
     return table
 
 
-def _lossless(config: Config, network: Network, classes: list[int], packet: int) -> dict[str, Any]:
-    """Return the lossless classes; differences from HPCC's are added to the notes."""
-    if not network.of_powertcp:
-        _note_alphas(config, network)
-    on_cable = {cable.rate * (cable.delay_ps // 1_000) // 8 // 10**9 for cable in network.cables}
-    table = {
-        "classes": classes,
-        "alpha": 1 / (1 << ALPHA_SHIFT),
-        **(_OF_POWERTCP if network.of_powertcp else _OF_HPCC),
-        "response": "0s",
-        "cyclic_routes": "allow",
-    }
-    # HPCC's headroom is 3 · rate · delay. Twice rate · delay, three packets and a PFC frame may arrive.
-    if len(on_cable) == 1 and min(on_cable) >= 3 * packet + PFC_FRAME:
-        return table | {"headroom": f"{3 * min(on_cable)}B"}
-    config.notes.append(
-        "headroom is computed for each link (auto); "
-        f"HPCC has 3 · rate · delay, from {3 * min(on_cable)} to {3 * max(on_cable)} bytes"
-    )
-    return table
-
-
-def _note_alphas(config: Config, network: Network) -> None:
-    """Note the links on which HPCC has another alpha than the scenario."""
-    nic = next(cable.rate for cable in network.cables if f"host{network.hosts[0]}" in cable.ends)
-    for rate in sorted({cable.rate for cable in network.cables if cable.rate > nic}):
-        config.notes.append(
-            f"priority groups of links of {writing.rate(rate)} have alpha 1/{1 << ALPHA_SHIFT}, "
-            f"as on all links; HPCC has 1/{1 << _shift(rate, nic)}"
-        )
-
-
-def _shift(rate: int, nic: int) -> int:
-    """Return the number of halvings that third.cc gives to a port (`pfc_a_shift`).
-
-    >>> [_shift(rate * 10**9, 100 * 10**9) for rate in (25, 100, 200, 400, 6400)]
-    [3, 3, 2, 1, 0]
-    """
-    shift = ALPHA_SHIFT
-    while rate > nic and shift > 0:
-        shift, rate = shift - 1, rate // 2
-    return shift
+def _lossless(network: Network, classes: list[int], ack_class: int | None) -> dict[str, Any]:
+    preset = "ns3-datacenter" if network.of_powertcp else "hpcc-repo"
+    table = {"classes": classes, "preset": preset, "cyclic_routes": "allow"}
+    if not ack_class:
+        return table
+    shared = {str(number): classes[0] for number in (*classes, ack_class)}
+    return table | {"classes": [*classes, ack_class], "tc_to_priority_group": shared}
 
 
 def _thresholds(config: Config) -> Thresholds:

@@ -15,7 +15,7 @@ use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 pub(crate) struct Lossless {
     /// Lossless classes of service, from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
-    /// Preset: sets several keys at once to reproduce the switches of a simulator, such as `"hpcc-repo"`, for comparisons. Other keys of this
+    /// Preset: sets several keys at once to reproduce the switches of a simulator, `"hpcc-repo"` or `"ns3-datacenter"`, for comparisons. Other keys of this
     /// table override the preset. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<LosslessPreset>,
@@ -47,7 +47,8 @@ pub(crate) struct Lossless {
     pub(crate) limit: Option<Size>,
     /// State that is compared with the limit of a group: `"with"` the arriving packet (default), as on Trident 3, Tomahawk 3 and Tomahawk 5,
     /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2. `"hpcc-repo"` counts the packet in its group but not in the pool, and tests a
-    /// group only when its own packets arrive or leave, as in HPCC's simulator.
+    /// group only when its own packets arrive or leave, as in HPCC's simulator. `"ns3-datacenter"` counts the packet in both, pauses only a
+    /// group that uses headroom, and gives a group no shared memory until its headroom is empty.
     #[serde(default)]
     pub(crate) compares: Compares,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
@@ -101,6 +102,10 @@ pub(crate) enum LosslessPreset {
     /// pauses that last until they are ended.
     #[serde(rename = "hpcc-repo")]
     HpccRepo,
+    /// ns3-datacenter (the simulator of PowerTCP, ABM and Reverie): α of 1/8, headroom of 3 · rate · delay, which is added to the memory,
+    /// thresholds tested only by packets of the same group, and pauses that last until they are ended.
+    #[serde(rename = "ns3-datacenter")]
+    Ns3Datacenter,
 }
 
 /// Kind of the pauses that protect lossless classes. Default `"pfc"`.

@@ -17,13 +17,28 @@ compares = "hpcc-repo"    # switch-mmu.cc: CheckIngressAdmission; switch-node.cc
 response = "0s"           # qbb-net-device.cc: a pause has effect when it arrives
 "#;
 
+/// Keys that `ns3-datacenter` sets, with their sources in inet-tub/ns3-datacenter.
+const NS3_DATACENTER: &str = r#"
+alpha = 0.125                # powertcp-evaluation-burst.cc: SetAlphaIngress
+xon = "1247B"                # switch-mmu.cc: xon; a group with less than 1248 bytes is resumed
+xon_offset = "2496B"         # switch-mmu.cc: xon_offset
+headroom = "hpcc-repo"       # powertcp-evaluation-burst.cc: SetHeadroom
+compares = "ns3-datacenter"  # switch-mmu.cc: UpdateIngressAdmission, CheckShouldPause, CheckShouldResume
+response = "0s"              # qbb-net-device.cc: a pause has effect when it arrives
+"#;
+
 /// Reads `[switch.lossless]`: the given keys, and for all other keys the values that the preset sets.
 pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Lossless>, D::Error> {
     let given = Table::deserialize(deserializer)?;
-    if given.get("preset").and_then(toml::Value::as_str) != Some("hpcc-repo") {
-        return tagged::contents(given).map(Some);
+    let keys = match given.get("preset").and_then(toml::Value::as_str) {
+        Some("hpcc-repo") => HPCC_REPO,
+        Some("ns3-datacenter") => NS3_DATACENTER,
+        _ => return tagged::contents(given).map(Some),
+    };
+    let mut set: Table = toml::from_str(keys).expect("the preset is TOML");
+    if given.contains_key("limit") {
+        set.remove("alpha");
     }
-    let set: Table = toml::from_str(HPCC_REPO).expect("the preset is TOML");
     let mut keys = Vec::new();
     preset::list(&set, Some(&given), "", &mut keys);
     let mut lossless: Lossless = tagged::contents(set.into_iter().chain(given).collect())?;

@@ -14,8 +14,8 @@ use crate::check::Checker;
 use crate::class_maps::Classes;
 use crate::groups::{self, Racked};
 use crate::headroom;
-use crate::hpcc_repo;
 use crate::lossless;
+use crate::lossless_preset;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
 use crate::nic_pauses;
@@ -57,8 +57,8 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
         lossless::add_loops(lossless, &mut network, checker);
         let classes = Classes::build(lossless, checker);
         network.lossless = lossless::build(lossless, spec, (&network, classes), checker);
-        hpcc_repo::overbook(lossless, &mut network);
-        network.notes.extend(hpcc_repo::note(lossless, &network));
+        lossless_preset::overbook(lossless, &mut network);
+        network.notes.extend(lossless_preset::note(lossless, &network));
         network.notes.extend(headroom::sonic_notes(&network));
         network.notes.extend(headroom::pool_notes(&network));
     } else {

@@ -43,7 +43,7 @@ impl IngressBook {
             resumes_from: u64::MAX,
             paused: 0,
             calm_below: cells(pool.size),
-            is_calm: config.compares != Compares::HpccRepo,
+            is_calm: !config.compares.tests_own_group(),
         };
         Self {
             cell: config.cell,
@@ -88,7 +88,7 @@ impl IngressBook {
     pub fn store(&mut self, group: GroupId, room: Room) -> bool {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
         self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
-        if self.compares == Compares::HpccRepo {
+        if self.compares.tests_own_group() {
             self.test_group(group, |account| !account.is_paused);
         }
         !self.signals.is_empty()
@@ -110,7 +110,7 @@ impl IngressBook {
     pub fn release(&mut self, group: GroupId, size: Bytes) -> bool {
         let cells = self.cells(size);
         self.change(group, |account, pool| account.free(cells, pool));
-        if self.compares == Compares::HpccRepo {
+        if self.compares.tests_own_group() {
             self.test_group(group, |account| account.is_paused);
         }
         !self.signals.is_empty()
@@ -118,7 +118,7 @@ impl IngressBook {
 
     /// Returns whether a packet that leaves at once is charged and freed, which can change the state of its group.
     pub fn counts_passing(&self) -> bool {
-        self.compares == Compares::HpccRepo
+        self.compares.tests_own_group()
     }
 
     /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
@@ -171,7 +171,10 @@ impl IngressBook {
             return Ok(Place::Shared);
         }
         let rest = cells.saturating_sub(account.reserved_size - account.reserved);
-        if rest == 0 || account.limit.admits(account.shared, rest, pool.free(), self.compares) {
+        let must_be_headroom = self.compares == Compares::Ns3Datacenter && account.headroom > 0;
+        if rest == 0
+            || !must_be_headroom && account.limit.admits(account.shared, rest, pool.free(), self.compares)
+        {
             return Ok(Place::Shared);
         }
         let Some(lossless) = &account.lossless else { return Err(IngressRefusal::GroupLimit) };
@@ -189,7 +192,7 @@ impl IngressBook {
         let number = account.pool;
         let pool = &mut self.pools[number];
         change(account, pool);
-        if self.compares == Compares::HpccRepo {
+        if self.compares.tests_own_group() {
             return;
         }
         if !pool.stays_calm() {

@@ -38,6 +38,18 @@ pub enum Compares {
     /// The state with the packet counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arrival of the
     /// group can pause its sender, and only a departure of the group can resume it.
     HpccRepo,
+    /// The state after the packet has been added to its group and to the pool, as in ns3-datacenter (`switch-mmu.cc`). Only a packet of the
+    /// group that goes to headroom pauses its sender, and only a departure of the group can resume it. While the group uses headroom, all its
+    /// packets go there.
+    #[serde(rename = "ns3-datacenter")]
+    Ns3Datacenter,
+}
+
+impl Compares {
+    /// Returns whether only packets of a group itself can pause and resume its sender, as in the simulators.
+    pub(super) fn tests_own_group(self) -> bool {
+        matches!(self, Self::HpccRepo | Self::Ns3Datacenter)
+    }
 }
 
 /// Configuration of a priority group of a port.

@@ -60,13 +60,13 @@ impl Limit {
             && match (self, compares) {
                 (Self::Dynamic { exponent }, Compares::Before) => is_below(shared, exponent, free),
                 // The condition c + k <= α · (free − k) is the negation of free − k < (c + k)/α.
-                (Self::Dynamic { exponent }, Compares::With) => {
+                (Self::Dynamic { exponent }, Compares::With | Compares::Ns3Datacenter) => {
                     !is_below(free - more, -exponent, shared + more)
                 }
                 // GetPfcThreshold: c + k <= α · free
                 (Self::Dynamic { exponent }, Compares::HpccRepo) => !is_below(free, -exponent, shared + more),
                 (Self::Static(limit), Compares::Before) => shared < limit,
-                (Self::Static(limit), Compares::With | Compares::HpccRepo) => shared + more <= limit,
+                (Self::Static(limit), _) => shared + more <= limit,
             }
     }
 
@@ -76,7 +76,9 @@ impl Limit {
             // c >= α · free
             (Self::Dynamic { exponent }, Compares::Before) => divided(shared, exponent).0,
             // c + 1 > α · (free − 1)
-            (Self::Dynamic { exponent }, Compares::With) => divided(shared + 1, exponent).1,
+            (Self::Dynamic { exponent }, Compares::With | Compares::Ns3Datacenter) => {
+                divided(shared + 1, exponent).1
+            }
             // CheckShouldPause: c >= α · free rounded down, so free < (c + 1)/α
             (Self::Dynamic { exponent }, Compares::HpccRepo) => {
                 divided(shared + 1, exponent).1.saturating_sub(1)
@@ -194,12 +196,15 @@ impl Account {
 
     /// Returns the largest number of free cells in the pool at which the group is paused; `None` if the group cannot be paused, because it
     /// is lossy, has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's
-    /// limit) is paused at any number of free cells.
+    /// limit) is paused at any number of free cells; ns3-datacenter pauses no other group.
     pub(super) fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
             return Some(u64::MAX);
         }
-        let can_fire = self.lossless.is_some() && self.reserved == self.reserved_size && self.total() > 0;
+        let can_fire = self.lossless.is_some()
+            && compares != Compares::Ns3Datacenter
+            && self.reserved == self.reserved_size
+            && self.total() > 0;
         can_fire.then(|| self.limit.fires_at(self.shared, compares))
     }
 
@@ -270,7 +275,7 @@ impl Account {
             self.counters.resumes + u64::from(self.is_paused),
             "group {number}: pauses and resumes alternate"
         );
-        if compares == Compares::HpccRepo {
+        if compares.tests_own_group() {
             return;
         }
         assert!(!self.is_due(free, compares), "group {number} has the state that its thresholds demand");

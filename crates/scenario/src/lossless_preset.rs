@@ -1,5 +1,5 @@
-//! `switch.lossless.preset = "hpcc-repo"`: rules of the switches in HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control), which
-//! depend on the links of the network.
+//! `switch.lossless.preset`: rules of the switches in HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control) and in ns3-datacenter
+//! (inet-tub/ns3-datacenter) that depend on the links of the network.
 
 use shallows_core::{Bytes, Rate};
 use shallows_switch::ingress::{self, GroupConfig};
@@ -11,18 +11,13 @@ use crate::topology::{Link, Lossless, Network};
 /// Halvings of the free memory that a port of the hosts' rate may use: α is 1/8 (third.cc: `shift`).
 const SHIFT: i8 = 3;
 
-/// Returns whether the switches follow the rules of HPCC's simulator.
-pub(crate) fn is_set(wanted: &spec::Lossless) -> bool {
-    wanted.preset == Some(LosslessPreset::HpccRepo)
-}
-
-/// Rejects keys that have no counterpart in HPCC's simulator.
+/// Rejects keys that have no counterpart in the simulators.
 pub(crate) fn check(wanted: &spec::Lossless, checker: &mut Checker<'_>) {
     for (key, is_given) in
         [("watchdog", wanted.watchdog.is_some()), ("headroom_pool", wanted.headroom_pool.is_some())]
     {
-        checker.require(!is_set(wanted) || !is_given, &format!("switch.lossless.{key}"), || {
-            "must be left out with preset = \"hpcc-repo\", because the switches of HPCC's simulator have none".to_owned()
+        checker.require(wanted.preset.is_none() || !is_given, &format!("switch.lossless.{key}"), || {
+            "must be left out with a preset, because the switches of this simulator have none".to_owned()
         });
     }
 }
@@ -45,19 +40,25 @@ pub(crate) fn headroom(peer: &Link) -> Bytes {
     Bytes((bits_per_second_ns / 8 / 1_000_000_000) as u64 * 3)
 }
 
-/// Returns the reserved memory and the headroom that are taken from the memory of a switch: those of all lossless groups of its ports, or
-/// those of one group per port (switch-mmu.cc: `ConfigNPort`).
+/// Returns the reserved memory and the headroom that are taken from the memory of a switch: those of all lossless groups of its ports; of
+/// one group per port in HPCC's simulator (switch-mmu.cc: `ConfigNPort`); nothing in ns3-datacenter, whose headroom is further memory
+/// (powertcp-evaluation-burst.cc: `SetBufferPool`, `SetIngressPool`).
 pub(crate) fn taken<'a>(
-    is_set: bool,
+    preset: Option<LosslessPreset>,
     cell: shallows_switch::buffer::Cell,
     ports: impl Iterator<Item = &'a [GroupConfig]>,
 ) -> (Bytes, Bytes) {
     let (mut reserved, mut headroom) = (Bytes(0), Bytes(0));
+    let of_port = match preset {
+        None => usize::MAX,
+        Some(LosslessPreset::HpccRepo) => 1,
+        Some(LosslessPreset::Ns3Datacenter) => 0,
+    };
     for groups in ports {
         let own = groups.iter().filter_map(|group| {
             group.lossless.map(|lossless| (cell.whole(group.reserved), cell.whole(lossless.headroom)))
         });
-        for (of_group, room) in own.take(if is_set { 1 } else { usize::MAX }) {
+        for (of_group, room) in own.take(of_port) {
             reserved += of_group;
             headroom += room;
         }
@@ -65,17 +66,17 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Lets each switch hold the reserved memory and headroom that its groups are promised, although they are taken from its memory only once
-/// per port. In HPCC's simulator, no packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
+/// Lets each switch hold the reserved memory and headroom that its groups are promised, although they are not all taken from its memory. In
+/// the simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
-    let Some(lossless) = network.lossless.as_ref().filter(|_| is_set(wanted)) else { return };
+    let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {
         let ports = || groups_of(network, lossless, node);
-        let [once, all] = [true, false].map(|once| {
-            let (reserved, headroom) = taken(once, book.cell, ports());
+        let [of_preset, all] = [wanted.preset, None].map(|preset| {
+            let (reserved, headroom) = taken(preset, book.cell, ports());
             reserved + headroom
         });
-        all.saturating_sub(once)
+        all.saturating_sub(of_preset)
     };
     let more: Vec<Bytes> = (network.hosts..).zip(&lossless.books).map(of_switch).collect();
     for (buffer, more) in network.buffers[network.hosts as usize..].iter_mut().zip(more) {
@@ -95,11 +96,9 @@ fn groups_of<'a>(
 
 /// Returns a note that lists what the preset sets.
 pub(crate) fn note(wanted: &spec::Lossless, network: &Network) -> Option<String> {
-    if !is_set(wanted) {
-        return None;
-    }
+    let preset = wanted.preset?;
     let mut keys = wanted.preset_keys.clone();
-    if wanted.alpha.is_none() && wanted.limit.is_none() {
+    if preset == LosslessPreset::HpccRepo && wanted.alpha.is_none() && wanted.limit.is_none() {
         let mut rates: Vec<(Rate, i8)> = Vec::new();
         for link in network.links.iter().filter(|link| link.from.0 >= network.hosts) {
             let alpha = (link.rate, exponent(network, link));
@@ -114,9 +113,14 @@ pub(crate) fn note(wanted: &spec::Lossless, network: &Network) -> Option<String>
                 .map(|(rate, exponent)| format!("alpha = 1/{} at {rate}", 1 << exponent.unsigned_abs())),
         );
     }
-    Some(format!(
-        "switch.lossless.preset \"hpcc-repo\" sets {}; the headroom and reserved memory of all classes are counted once per port; pauses last \
-         until they are ended",
-        keys.join(", ")
-    ))
+    let (name, memory) = match preset {
+        LosslessPreset::HpccRepo => {
+            ("hpcc-repo", "the headroom and reserved memory of all classes are counted once per port")
+        }
+        LosslessPreset::Ns3Datacenter => {
+            ("ns3-datacenter", "headroom and reserved memory are added to the memory of a switch")
+        }
+    };
+    let keys = keys.join(", ");
+    Some(format!("switch.lossless.preset \"{name}\" sets {keys}; {memory}; pauses last until they are ended"))
 }

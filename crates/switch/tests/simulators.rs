@@ -1,6 +1,7 @@
-//! The ingress book with the rules of HPCC's simulator (`switch-mmu.cc` of alibaba-edu/High-Precision-Congestion-Control).
+//! The ingress book with the rules of HPCC's simulator (`switch-mmu.cc` of alibaba-edu/High-Precision-Congestion-Control) and of
+//! ns3-datacenter (`switch-mmu.cc` of inet-tub/ns3-datacenter).
 //!
-//! A switch of three ports with 100,000 bytes. The headroom of a link of 100 Gb/s and 500 ns is 3 · 6,250 = 18,750 bytes, and each port
+//! In the tests of HPCC's simulator, a switch of three ports with 100,000 bytes. The headroom of a link of 100 Gb/s and 500 ns is 3 · 6,250 = 18,750 bytes, and each port
 //! reserves 4,096 bytes. `ConfigNPort` leaves 100,000 − 3 · (18,750 + 4,096) = 31,462 bytes to share, and `GetPfcThreshold` is an eighth of
 //! their free part, rounded down.
 
@@ -13,15 +14,19 @@ use shallows_switch::ingress::{
 
 const SHARED: Bytes = Bytes(31_462);
 
-/// Returns a book with this shared memory, and one group at each of its ports.
+/// Returns a book with this shared memory, and one group at each of its ports. Groups have the thresholds of `compares`' simulator.
 fn book(compares: Compares, shared: Bytes, ports: u32) -> (IngressBook, Vec<GroupId>) {
     let pools = vec![PoolConfig { size: shared, headroom: None }];
     let mut book = IngressBook::new(&Config { cell: Cell::default(), compares, pools });
+    let (reserved, xon, xon_offset) = match compares {
+        Compares::Ns3Datacenter => (0, 1_247, 2_496),
+        _ => (4_096, 0, 3_072),
+    };
     let group = GroupConfig {
         pool: 0,
-        reserved: Bytes(4_096),
+        reserved: Bytes(reserved),
         limit: GroupLimit::Dynamic { exponent: -3 },
-        lossless: Some(Lossless { headroom: Bytes(18_750), xon: Bytes(0), xon_offset: Bytes(3_072) }),
+        lossless: Some(Lossless { headroom: Bytes(18_750), xon: Bytes(xon), xon_offset: Bytes(xon_offset) }),
     };
     let groups = (0..ports)
         .map(|_| {
@@ -142,4 +147,63 @@ fn a_threshold_that_rises_because_of_another_group_is_noticed_at_the_next_depart
     }
     assert_eq!(book.next_signal(), Some(Signal::Resume(groups[1])));
     assert!(book.is_paused(groups[0]) && book.next_signal().is_none());
+}
+
+#[test]
+fn in_ns3_datacenter_the_first_packet_in_headroom_pauses() {
+    let (mut book, groups) = book(Compares::Ns3Datacenter, Bytes(100_000), 1);
+    // Packet n fits if n · 1,000 <= (100,000 − n · 1,000)/8, up to n = 11.
+    assert_eq!(until_paused(&mut book, groups[0], 1_000), 12);
+    assert_eq!(book.headroom(groups[0]), Bytes(1_000));
+    for _ in 13..=29 {
+        book.admit(groups[0], Bytes(1_000)).expect("there is headroom");
+    }
+    assert_eq!(book.admit(groups[0], Bytes(1_000)), Err(IngressRefusal::HeadroomFull));
+    // Of 9,000 bytes, the first packet takes exactly an eighth of the rest. HPCC's simulator would pause.
+    let (mut book, groups) = self::book(Compares::Ns3Datacenter, Bytes(9_000), 1);
+    book.admit(groups[0], Bytes(1_000)).expect("there is room");
+    assert!(!book.is_paused(groups[0]) && book.headroom(groups[0]) == Bytes(0));
+    book.admit(groups[0], Bytes(1)).expect("there is headroom");
+    assert!(book.is_paused(groups[0]));
+}
+
+#[test]
+fn in_ns3_datacenter_a_group_leaves_headroom_before_it_shares_again() {
+    let (mut book, groups) = book(Compares::Ns3Datacenter, Bytes(100_000), 2);
+    for _ in 0..5 {
+        book.admit(groups[1], Bytes(1_000)).expect("there is room");
+    }
+    // n · 1,000 <= (95,000 − n · 1,000)/8 up to n = 10.
+    assert_eq!(until_paused(&mut book, groups[0], 1_000), 11);
+    // Without the second group, an eighth of 89,000 bytes would hold 11,000. The group neither shares nor resumes.
+    for _ in 0..5 {
+        book.release(groups[1], Bytes(1_000));
+    }
+    book.admit(groups[0], Bytes(1_000)).expect("there is headroom");
+    assert_eq!(book.headroom(groups[0]), Bytes(2_000));
+    assert_eq!(book.next_signal(), None);
+    // Two departures free the headroom. Then 10,000 and 9,000 bytes plus 2,496 exceed an eighth of the rest, 11,250 and 11,375; 8,000 plus
+    // 2,496 do not exceed 11,500.
+    let mut departures = 0;
+    while book.is_paused(groups[0]) {
+        book.release(groups[0], Bytes(1_000));
+        book.audit();
+        departures += 1;
+    }
+    assert_eq!((departures, book.next_signal()), (4, Some(Signal::Resume(groups[0]))));
+}
+
+#[test]
+fn in_ns3_datacenter_a_group_below_xon_resumes() {
+    // Of 8,000 bytes, packets of 400: 800 <= 7,200/8, but 1,200 > 6,800/8. The departure of the third leaves 800 bytes. With the offset,
+    // 3,296 exceed an eighth of the rest, but 800 are less than 1,248.
+    let (mut book, groups) = book(Compares::Ns3Datacenter, Bytes(8_000), 1);
+    assert_eq!(until_paused(&mut book, groups[0], 400), 3);
+    book.release(groups[0], Bytes(400));
+    assert_eq!(book.next_signal(), Some(Signal::Resume(groups[0])));
+    // Of 12,000 bytes, packets of 1,248: 1,248 <= 10,752/8, but 2,496 > 9,504/8.
+    let (mut book, groups) = self::book(Compares::Ns3Datacenter, Bytes(12_000), 1);
+    assert_eq!(until_paused(&mut book, groups[0], 1_248), 2);
+    book.release(groups[0], Bytes(1_248));
+    assert!(book.is_paused(groups[0]), "1,248 bytes are not less than xon");
 }

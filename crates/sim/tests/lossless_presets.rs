@@ -1,4 +1,4 @@
-//! The preset `hpcc-repo`: switches of HPCC's simulator, with their defects.
+//! The presets of `switch.lossless`: switches of HPCC's simulator and of ns3-datacenter, with their defects.
 
 use shallows_core::{Bytes, Duration};
 use shallows_switch::ingress::GroupLimit;
@@ -90,8 +90,34 @@ fn the_preset_sets_the_constants_of_third_cc() {
     );
     for (key, value) in [("watchdog", "{}"), ("headroom_pool", "1MB")] {
         let text = refusal(text, &[(&format!("switch.lossless.{key}"), value)]);
-        assert!(text.contains("because the switches of HPCC's simulator have none"), "{text}");
+        assert!(text.contains("because the switches of this simulator have none"), "{text}");
     }
+}
+
+#[test]
+fn the_preset_adds_headroom_to_the_memory_of_ns3_datacenter() {
+    let text = "topology = { kind = 'star', hosts = 4, rate = '100Gbps', link_delay = '1us' }\nstop.at = '1us'\ntcp = {}\n\
+                switch = { buffer = { kind = 'complete-sharing', pool = '4MiB' }, lossless = { preset = 'ns3-datacenter', classes = [3] } }\n\
+                [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\n";
+    let experiment = parse(text, &[]);
+    let lossless = experiment.network.lossless.as_ref().expect("lossless classes");
+    // SetIngressPool: all 4 MiB are shared. SetHeadroom: 3 · 12,500 bytes for each of the four ports.
+    let shared = Bytes(4 * 1_024 * 1_024);
+    assert_eq!(lossless.books[0].pools[0].size, shared);
+    assert_eq!(experiment.network.buffers[4].pools[0], shared + Bytes(4 * 37_500));
+    let link = experiment.network.links.iter().position(|link| link.from.0 == 4).expect("a port");
+    let group = lossless.ports[link].groups[0];
+    let own = group.lossless.expect("a lossless group");
+    assert_eq!((group.limit, group.reserved), (GroupLimit::Dynamic { exponent: -3 }, Bytes(0)));
+    assert_eq!((own.headroom, own.xon, own.xon_offset), (Bytes(37_500), Bytes(1_247), Bytes(2_496)));
+    let note = "switch.lossless.preset \"ns3-datacenter\" sets alpha = 0.125, compares = \"ns3-datacenter\", headroom = \"hpcc-repo\", \
+                response = \"0s\", xon = \"1247B\", xon_offset = \"2496B\"; headroom and reserved memory are added to the memory of a \
+                switch; pauses last until they are ended";
+    assert!(experiment.notes.iter().any(|text| text == note), "{:?}", experiment.notes);
+    // A fixed limit replaces alpha.
+    let own = parse(text, &[("switch.lossless.limit", "100KB")]);
+    let group = own.network.lossless.as_ref().expect("lossless classes").ports[link].groups[0];
+    assert_eq!(group.limit, GroupLimit::Static(Bytes(100_000)));
 }
 
 #[test]
