@@ -26,6 +26,9 @@ pub(crate) fn check(
         checker.require(given.preset.is_none(), &key("preset"), || {
             "must be left out, because only the kind \"timely\" has presets".to_owned()
         });
+        checker.require(given.hyperactive.is_none(), &key("hyperactive"), || {
+            "must be left out, because only the kind \"timely\" has hyperactive increases".to_owned()
+        });
     }
     match config {
         Control::None => {}

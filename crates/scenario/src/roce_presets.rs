@@ -10,8 +10,8 @@ use toml::{Table, Value};
 use crate::quantity::{Automatic, Size, Speed, Time};
 use crate::spec::RoceCongestion;
 use crate::spec::roce_congestion::{
-    Clamp, ConnectX, ConnectXPreset, Dcqcn, Dctcp, EachRtt, EachSegment, Hpcc, PowerTcp, RateWindow, Swift,
-    Timely, TimelyPreset, TimelyUpdate, WindowOf,
+    Clamp, ConnectX, ConnectXPreset, Dcqcn, Dctcp, EachRtt, EachSegment, Hpcc, Hyperactive, PowerTcp,
+    RateWindow, Swift, Timely, TimelyPreset, TimelyUpdate, WindowOf,
 };
 
 /// Network of the queue pairs.
@@ -197,6 +197,11 @@ impl Setting {
             high: time(given.high, preset.high),
             min_rtt: time(given.min_rtt, preset.min_rtt),
             increase: rate(given.increase, preset.increase),
+            counted: match given.hyperactive {
+                Some(Hyperactive::Gradient) => timely::Counted::OfGradient,
+                Some(Hyperactive::All) => timely::Counted::All,
+                None => preset.counted,
+            },
             min_rate: self.min_rate(given.min_rate, preset.min_rate),
             first_rate: given.first_rate.map(|rate| rate.0).or(preset.first_rate),
             window: self.window(given.window.as_ref()),
@@ -291,6 +296,10 @@ fn of_timely(given: &Timely, config: &timely::Config, setting: &Setting) -> Time
         high: Some(Time(config.high)),
         min_rtt: Some(Time(config.min_rtt)),
         increase: Some(Speed(config.increase)),
+        hyperactive: (config.rule == timely::Rule::Gradient).then_some(match config.counted {
+            timely::Counted::OfGradient => Hyperactive::Gradient,
+            timely::Counted::All => Hyperactive::All,
+        }),
         min_rate: Some(Speed(config.min_rate)),
         first_rate: config.first_rate.map(Speed),
         window: setting.spelled_window(given.window.as_ref()),

@@ -23,6 +23,8 @@ pub struct Config {
     pub min_rtt: Duration,
     /// Rate δ that an increase adds.
     pub increase: Rate,
+    /// Increases that count towards the hyperactive increase.
+    pub counted: Counted,
     /// Smallest rate.
     pub min_rate: Rate,
     /// Rate of a new queue pair; `None` for line rate.
@@ -50,6 +52,15 @@ pub enum Update {
     EachSegment(Bytes),
 }
 
+/// Increases that count towards TIMELY's hyperactive increase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Increases because of the gradient (SIGCOMM '15, section 4.3).
+    OfGradient,
+    /// All increases, also those below T_low (HPCC's `rdma-hw.cc`: `m_incStage`).
+    All,
+}
+
 impl Config {
     /// Returns the parameters of the paper, which are for 10 Gb/s, with δ in proportion to `line_rate` as in HPCC's repository.
     pub fn timely(line_rate: Rate) -> Self {
@@ -62,6 +73,7 @@ impl Config {
             high: Duration::from_micros(500),
             min_rtt: Duration::from_micros(20),
             increase: Rate(line_rate.0 / 1_000),
+            counted: Counted::OfGradient,
             min_rate: Rate(10_000_000),
             first_rate: None,
             window: Window::None,
@@ -70,7 +82,12 @@ impl Config {
 
     /// Returns the parameters that HPCC's repository gives to TIMELY (`run.py`, `timely`) for NICs of rate `line_rate`.
     pub fn hpcc_repo(line_rate: Rate) -> Self {
-        Self { update: Update::EachRtt, min_rate: Rate(1_000_000_000), ..Self::timely(line_rate) }
+        Self {
+            update: Update::EachRtt,
+            min_rate: Rate(1_000_000_000),
+            counted: Counted::All,
+            ..Self::timely(line_rate)
+        }
     }
 
     /// Returns the parameters of patched TIMELY. The RTT of its fixed point is derived from `low`.
@@ -92,7 +109,7 @@ pub struct Timely {
     last: Option<(Duration, Instant)>,
     /// Smoothed difference between two RTTs, in seconds.
     difference: f64,
-    /// Number of increases by the gradient in a row.
+    /// Number of counted increases in a row.
     stage: u32,
     /// Number of acknowledged bytes that the next update needs.
     update_at: u64,
@@ -129,8 +146,13 @@ impl Timely {
     fn updated(&mut self, config: &Config, rtt: Duration) -> f64 {
         let increase = config.increase.0 as f64;
         let stage = std::mem::take(&mut self.stage);
+        let hyperactive = if stage >= HYPERACTIVE.0 { HYPERACTIVE.1 * increase } else { increase };
         if rtt < config.low {
-            return self.current + increase;
+            if config.counted == Counted::OfGradient {
+                return self.current + increase;
+            }
+            self.stage = stage + 1;
+            return self.current + hyperactive;
         }
         let rtt = rtt.as_secs_f64();
         if rtt > config.high.as_secs_f64() {
@@ -140,7 +162,7 @@ impl Timely {
         match config.rule {
             Rule::Gradient if gradient <= 0.0 => {
                 self.stage = stage + 1;
-                self.current + if stage >= HYPERACTIVE.0 { HYPERACTIVE.1 * increase } else { increase }
+                self.current + hyperactive
             }
             Rule::Gradient => self.current * (1.0 - config.decrease * gradient),
             Rule::Patched => {
@@ -286,6 +308,12 @@ mod tests {
             rates(&config, &[100; 8]),
             [5_000.0, 5_010.0, 5_020.0, 5_030.0, 5_040.0, 5_050.0, 5_100.0, 5_150.0]
         );
+        // Below T_low, 40 µs, only HPCC's simulator counts increases. The gradient of 100 µs, 1.5, then lets the rate fall to its minimum.
+        let counting = Config { counted: Counted::All, ..config.clone() };
+        let rtts = [40, 40, 40, 40, 40, 40, 40, 100, 40];
+        let last = [5_050.0, 5_100.0, 10.0, 20.0];
+        assert_eq!(rates(&counting, &rtts)[5..], last);
+        assert_eq!(rates(&config, &rtts)[5..], [5_050.0, 5_060.0, 10.0, 20.0]);
         // T_high itself is between the thresholds.
         assert_eq!(rates(&config, &[500, 500]), [5_000.0, 5_010.0]);
         // A gradient of 100 would make the rate negative.

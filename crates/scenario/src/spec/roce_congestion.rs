@@ -169,6 +169,10 @@ pub(crate) struct Timely {
     /// 10 Mb/s at 10 Gb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) increase: Option<Speed>,
+    /// Increases that count towards the hyperactive increase: after five of them in a row, each adds five times δ. Default `"gradient"`; with
+    /// `preset = "hpcc-repo"`, `"all"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hyperactive: Option<Hyperactive>,
     /// Smallest rate. Default `"10Mbps"`; with `preset = "hpcc-repo"`, `"1Gbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
@@ -180,6 +184,16 @@ pub(crate) struct Timely {
     pub(crate) window: Option<RateWindow>,
 }
 
+/// Increases that count towards TIMELY's hyperactive increase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Hyperactive {
+    /// Increases because of the gradient, as in the paper (section 4.3).
+    Gradient,
+    /// All increases, also those below `low`, as in HPCC's simulator.
+    All,
+}
+
 /// Source of the parameters of `timely`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -187,7 +201,8 @@ pub(crate) enum TimelyPreset {
     /// Values of the paper.
     #[default]
     Sigcomm15,
-    /// Values that HPCC's repository gives to TIMELY (`run.py`): one update in each round-trip time, and a smallest rate of 1 Gb/s.
+    /// Values that HPCC's repository gives to TIMELY (`run.py`): one update in each round-trip time, a smallest rate of 1 Gb/s, and
+    /// a hyperactive increase after any increases.
     HpccRepo,
 }
 
