@@ -73,7 +73,7 @@ pub(crate) fn build(
         }
         ports.push(port);
     }
-    if !wanted.preset.is_some() {
+    if wanted.preset.is_none() {
         check_quanta(wanted, spec, (network, &ports), checker);
     }
     let cyclic = check_cycles(wanted.cyclic_routes, network, checker);

@@ -77,8 +77,8 @@ fn controls_have_the_parameters_of_their_sources() {
 #[test]
 fn keys_replace_the_parameters_of_a_preset() {
     let timely = "{ kind = 'timely', update = { kind = 'each-segment', size = '16KB' }, weight = 0.5, decrease = 0.25, low = '10us', \
-                  high = '90us', min_rtt = '8us', increase = '40Mbps', min_rate = '20Mbps', first_rate = '5Gbps', \
-                  window = { of = 'line' } }";
+                  high = '90us', min_rtt = '8us', increase = '40Mbps', hyperactive = 'all', min_rate = '20Mbps', \
+                  first_rate = '5Gbps', window = { of = 'line' } }";
     let expected = timely::Config {
         rule: timely::Rule::Gradient,
         update: timely::Update::EachSegment(Bytes(16_000)),
@@ -88,6 +88,7 @@ fn keys_replace_the_parameters_of_a_preset() {
         high: Duration::from_micros(90),
         min_rtt: Duration::from_micros(8),
         increase: Rate(40_000_000),
+        counted: timely::Counted::All,
         min_rate: Rate(20_000_000),
         first_rate: Some(Rate::from_gbps(5)),
         window: Window::Fixed(longest(1_082, 86)),
@@ -288,6 +289,11 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "{ kind = 'timely-patched', preset = 'sigcomm15' }",
             "preset",
             "must be left out, because only the kind \"timely\" has presets".to_owned(),
+        ),
+        (
+            "{ kind = 'timely-patched', hyperactive = 'all' }",
+            "hyperactive",
+            "must be left out, because only the kind \"timely\" has hyperactive increases".to_owned(),
         ),
         ("{ kind = 'timely', window = { rtt = '2s' } }", "window.rtt", format!("{time} 2s")),
         ("{ kind = 'swift', base_target = '0s' }", "base_target", "must be above 0s, got 0s".to_owned()),
