@@ -296,10 +296,11 @@ fn of_timely(given: &Timely, config: &timely::Config, setting: &Setting) -> Time
         high: Some(Time(config.high)),
         min_rtt: Some(Time(config.min_rtt)),
         increase: Some(Speed(config.increase)),
-        hyperactive: (config.rule == timely::Rule::Gradient).then_some(match config.counted {
-            timely::Counted::OfGradient => Hyperactive::Gradient,
-            timely::Counted::All => Hyperactive::All,
-        }),
+        hyperactive: match (config.rule, config.counted) {
+            (timely::Rule::Patched, _) => given.hyperactive,
+            (_, timely::Counted::OfGradient) => Some(Hyperactive::Gradient),
+            (_, timely::Counted::All) => Some(Hyperactive::All),
+        },
         min_rate: Some(Speed(config.min_rate)),
         first_rate: config.first_rate.map(Speed),
         window: setting.spelled_window(given.window.as_ref()),

@@ -59,19 +59,24 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
         tables,
         flows,
         workload={"transport": "roce"},
-        comments=_comments(config, is_lossless=bool(lossless)),
+        comments=_comments(config, is_lossless=bool(lossless), has_ack_class=acks is not None),
         notes=[*config.notes, *network.notes, *notes],
         places=dict.fromkeys(tables, str(config.file))
         | {"topology": str(config.path("TOPOLOGY_FILE")), "workload": str(config.path("FLOW_FILE"))},
     )
 
 
-def _comments(config: Config, *, is_lossless: bool) -> dict[str, str]:
+def _comments(config: Config, *, is_lossless: bool, has_ack_class: bool) -> dict[str, str]:
     """Return comments on differences from HPCC, by the name of the table."""
     ours, theirs = ack_sizes(config)
     acks = "HPCC's size" if ours == theirs else f"{ours} bytes; HPCC's have {theirs}"
+    first = (
+        "delay no packet and send acknowledgements first. Their"
+        if has_ack_class
+        else "delay no packet, and their"
+    )
     comments = {
-        "host": "HPCC's NICs delay no packet and send acknowledgements first. Their queues have no limit.",
+        "host": f"HPCC's NICs {first} queues have no limit.",
         "roce": "Packets have HPCC's size, but the first packet of a flow has 16 bytes more (RETH).\n"
         f"Acknowledgements have {acks}. HPCC has no retransmission timeout.",
     }
