@@ -123,7 +123,14 @@ fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, firs
         assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
         let rank = ranks.of_link(number);
         match link.to.0.checked_sub(network.hosts) {
-            _ if network.lossless.is_some() => FarEnd::new(Target::Lossless(link.to.0), NONE, rank, ingress),
+            None if network.lossless.is_some() => {
+                FarEnd::new(Target::LosslessHost(link.to.0), NONE, rank, ingress)
+            }
+            Some(switch) if network.lossless.is_some() => {
+                let is_here = site.nodes.has(link.to.0);
+                let node = if is_here { site.nodes.at(link.to.0) as u32 } else { NONE };
+                FarEnd::new(Target::LosslessSwitch { switch, node }, NONE, rank, ingress)
+            }
             None => FarEnd::new(Target::Host, hosts_bucket, rank, ingress),
             Some(switch) => {
                 let is_here = site.nodes.has(link.to.0);

@@ -2,7 +2,7 @@
 //! them.
 
 use shallows_core::Instant;
-use shallows_core::packet::Header;
+use shallows_core::packet::{Header, HostId};
 use shallows_switch::pfc::{Poll, Verdict};
 
 use crate::network::pauses::PausePort;
@@ -22,18 +22,28 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Stores a packet that arrives at a host in the host's receive buffer. Returns the packet instead if the host has no such buffer and
-    /// therefore reads packets at once.
+    /// Handles a packet or PFC frame that arrives at a host of a network with lossless classes. A packet is stored in the host's receive
+    /// buffer. Returns the packet instead if the host has no such buffer and therefore reads packets at once.
+    #[inline]
     pub(super) fn receive_at_host(
         &mut self,
         wire: u32,
-        node: usize,
+        host: u32,
         header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> Option<(Header, T)> {
-        let place = self.nodes[node].ports.start;
         let lossless = self.lossless.as_deref_mut()?;
+        let is_frame = header.destination == HostId::NEXT_NODE;
+        if !is_frame && lossless.receivers.is_empty() {
+            return Some((header, payload));
+        }
+        let node = self.node_numbers.at(host);
+        if is_frame {
+            self.receive_frame(node, self.wires[wire as usize].ingress, header, driver);
+            return None;
+        }
+        let place = self.nodes[node].ports.start;
         let Some(buffer) = lossless.receivers.get_mut(&place) else { return Some((header, payload)) };
         if let Some(payload) = buffer.receive(driver.now(), header, payload) {
             lossless.refuse(place, &header);

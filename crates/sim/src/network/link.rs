@@ -18,8 +18,15 @@ pub enum Target {
     Host,
     /// A switch, with its number among all switches.
     Switch(u32),
-    /// The node with this number, in a network with lossless classes.
-    Lossless(u32),
+    /// A host in a network with lossless classes, with its number.
+    LosslessHost(u32),
+    /// A switch in a network with lossless classes.
+    LosslessSwitch {
+        /// Number among all switches.
+        switch: u32,
+        /// Place among the nodes of the partition, or `NONE` if the switch is in another partition.
+        node: u32,
+    },
 }
 
 /// Near end of a link, with the port that sends on this link.

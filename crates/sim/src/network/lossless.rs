@@ -22,7 +22,18 @@ use crate::network::deadlock::{Group, Pauses};
 use crate::network::fair_order::FairOrder;
 use crate::network::link::{NONE, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
-use crate::network::{Driver, LinkAt, Network, Owned};
+use crate::network::{Driver, Fate, LinkAt, Network, Owned};
+
+/// Way by which a packet or PFC frame arrives at a switch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SwitchArrival {
+    /// Place of the far end of the link.
+    pub(super) wire: u32,
+    pub(super) ingress: Ingress,
+    /// Number of the switch among all switches, and its place among the nodes.
+    pub(super) switch: u32,
+    pub(super) node: usize,
+}
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -77,6 +88,10 @@ impl<T: Copy + Default> Network<T> {
             order,
             can_drop: config.watchdog.is_some_and(|watchdog| watchdog.action == WatchdogAction::Drop),
             groups: config.groups.clone(),
+            group_of_dscp: std::array::from_fn(|dscp| config.maps.group(dscp as u8)),
+            lossless_dscps: (0..64)
+                .filter(|&dscp| usize::from(config.maps.group(dscp)) < config.groups.len())
+                .fold(0, |bits, dscp| bits | 1 << dscp),
             maps: config.maps.clone(),
             books,
             ports,
@@ -89,81 +104,87 @@ impl<T: Copy + Default> Network<T> {
         self.lossless = Some(Box::new(lossless));
     }
 
-    /// Handles a packet or PFC frame that arrives at a node of a network with lossless classes. Returns a packet that has reached its host,
-    /// unless the host's receive buffer takes it.
-    #[inline(never)]
-    pub(super) fn deliver_lossless(
+    /// Handles a PFC frame that arrives at a port of the node with this place.
+    #[cold]
+    pub(super) fn receive_frame(
         &mut self,
-        wire: u32,
-        number: u32,
+        node: usize,
+        ingress: Ingress,
+        header: Header,
+        driver: &mut impl Driver<T>,
+    ) {
+        let back = self.nodes[node].ports.start + ingress.0;
+        let lossless =
+            self.lossless.as_deref_mut().expect("only networks with lossless classes have PFC frames");
+        lossless.received += 1;
+        let (frame, port) = (Frame::of(&header), &mut lossless.ports[back as usize]);
+        port.timers.receive(driver.now(), &frame);
+        for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
+            counts.pause_frames += u64::from(quanta.is_some_and(|quanta| quanta > 0));
+        }
+        self.pause(back, driver);
+    }
+
+    /// Handles a packet or PFC frame that arrives at a switch of a network with lossless classes.
+    #[inline(never)]
+    pub(super) fn receive_at_switch(
+        &mut self,
+        SwitchArrival { wire, ingress, switch, node }: SwitchArrival,
         mut header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
-    ) -> Option<(Header, T)> {
+    ) {
         let now = driver.now();
-        let ingress = self.wires[wire as usize].ingress;
-        let node = self.node_numbers.at(number);
+        if header.destination == HostId::NEXT_NODE {
+            return self.receive_frame(node, ingress, header, driver);
+        }
         let lossless =
             self.lossless.as_deref_mut().expect("only networks with lossless classes have such targets");
-        if header.destination == HostId::NEXT_NODE {
-            let back = self.nodes[node].ports.start + ingress.0;
-            lossless.received += 1;
-            let (frame, port) = (Frame::of(&header), &mut lossless.ports[back as usize]);
-            port.timers.receive(now, &frame);
-            for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
-                counts.pause_frames += u64::from(quanta.is_some_and(|quanta| quanta > 0));
-            }
-            self.pause(back, driver);
-            return None;
-        }
-        let Some(switch) = number.checked_sub(self.hosts) else {
-            return self.receive_at_host(wire, node, header, payload, driver);
-        };
         if let Some(ttl) = lossless.ttl {
             let crossed = header.hops() + 1;
             if crossed == ttl {
                 let port = self.nodes[node].ports.start + ingress.0;
                 *lossless.expired.entry((port, lossless.maps.class(header.class()))).or_default() += 1;
                 self.lose_at(wire, false, payload, driver);
-                return None;
+                return;
             }
             header = header.with_hops(crossed);
         }
         let book = lossless.books[node].as_mut().expect("switches have books");
-        let (group, size) = (lossless.maps.group(header.class()), header.size());
-        let is_lossless = usize::from(group) < lossless.groups.len();
+        let (group, size) = (lossless.group_of_dscp[usize::from(header.class() % 64)], header.size());
+        let is_lossless = lossless.lossless_dscps >> (header.class() % 64) & 1 != 0;
         let group = book.group(ingress, group);
         let Ok(room) = book.room(group, size) else {
             book.refuse(group);
             let port = self.nodes[node].ports.start + ingress.0;
             lossless.refuse(port, &header);
             self.lose_at(wire, false, payload, driver);
-            return None;
+            return;
         };
+        // A packet that leaves at once is not counted, except as in simulators.
+        let (counts_passing, can_drop) = (book.counts_passing(), lossless.can_drop);
         let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
-        if self.drop_stormed(port, &header, payload, driver) {
-            return None;
+        if can_drop && self.drop_stormed(port, &header, payload, driver) {
+            return;
         }
         // The memory at ingress has room, so a lossless packet needs no room of its queue.
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
-        let dropped = self.tally.packets_dropped;
-        let leaves = self.enqueue(now, port, entry, header, payload, driver);
-        let waits = !leaves && self.tally.packets_dropped == dropped;
+        let waits = match self.enqueue(now, port, entry, header, payload, driver) {
+            Fate::Waits => true,
+            Fate::Leaves if counts_passing => false,
+            Fate::Leaves | Fate::Dropped => return,
+        };
         let lossless = self.lossless.as_deref_mut().expect("it was there");
         let book = lossless.books[node].as_mut().expect("switches have books");
-        // A packet that leaves at once is not counted, except as in HPCC's simulator.
-        if waits || book.counts_passing() {
-            let mut has_signals = book.store(group, room);
-            if !waits {
-                has_signals = book.release(group, size);
-            } else if lossless.cyclic {
-                *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
-            }
-            if has_signals {
-                self.signal(node, driver);
-            }
+        let mut has_signals = book.store(group, room);
+        if !waits {
+            has_signals = book.release(group, size);
+        } else if lossless.cyclic {
+            *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
         }
-        None
+        if has_signals {
+            self.signal(node, driver);
+        }
     }
 
     /// Frees the memory at ingress of a packet that has left its queue.
@@ -172,7 +193,7 @@ impl<T: Copy + Default> Network<T> {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
         let node = self.links[place as usize].node as usize;
         let Some(book) = &mut lossless.books[node] else { return };
-        let group = book.group(held.ingress(), lossless.maps.group(header.class()));
+        let group = book.group(held.ingress(), lossless.group_of_dscp[usize::from(header.class() % 64)]);
         if lossless.cyclic {
             *lossless.waiting[node].at(group, place - self.nodes[node].ports.start) -= 1;
         }

@@ -43,6 +43,7 @@ pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
 use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
+use crate::network::lossless::SwitchArrival;
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
@@ -109,6 +110,16 @@ pub struct Network<T> {
 struct Owned {
     ports: Range<u32>,
     memory: SharedBuffer,
+}
+
+/// What happens to a packet at the port of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Its transmission starts at once.
+    Leaves,
+    /// It waits in a queue.
+    Waits,
+    Dropped,
 }
 
 /// Link at which an event occurs: index of the link, and rank that orders events of the same time.
@@ -218,10 +229,10 @@ impl<T: Copy + Default> Network<T> {
         if self.by_window && self.nics_by_window {
             return self.send_by_window(place, header, payload, driver);
         }
-        self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver)
+        self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver) == Fate::Leaves
     }
 
-    /// Passes a packet to the port of a link. Returns whether its transmission starts at once.
+    /// Passes a packet to the port of a link.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -230,17 +241,16 @@ impl<T: Copy + Default> Network<T> {
         header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
-    ) -> bool {
+    ) -> Fate {
         let Self { links, nodes, dropped, .. } = self;
         let Owned { ports, memory } = &mut nodes[links[place as usize].node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
-        let mut leaves = false;
-        match node.receive(now, place, entry, header, payload, dropped) {
+        let fate = match node.receive(now, place, entry, header, payload, dropped) {
             Arrival::Sent(departure) => {
                 let Departure { header, payload, .. } = departure;
                 let way = self.links[place as usize].leaves(&departure);
                 self.depart(now, place, way, header, payload, driver);
-                leaves = true;
+                Fate::Leaves
             }
             Arrival::Queued => {
                 let link = &mut self.links[place as usize];
@@ -250,15 +260,17 @@ impl<T: Copy + Default> Network<T> {
                 if link.watch.is_observed() {
                     self.observe(now, place, None, driver);
                 }
+                Fate::Waits
             }
             Arrival::Dropped => {
                 self.observe_change(now, place, driver);
+                Fate::Dropped
             }
-        }
+        };
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
         }
-        leaves
+        fate
     }
 
     /// Transmits the next packet of a port and returns it; `None` if the port sends no packet now. Must be called at the time passed to
@@ -282,7 +294,7 @@ impl<T: Copy + Default> Network<T> {
                 let Departure { header, payload, .. } = departure;
                 let leaves = link.leaves(&departure);
                 self.depart(now, place, leaves, header, payload, driver);
-                if leaves.watched {
+                if leaves.watched && self.lossless.is_some() {
                     self.release(place, departure.held, header, driver);
                 }
                 sent = Some((header, payload));
@@ -396,17 +408,18 @@ impl<T: Copy + Default> Network<T> {
                 announce(place, wire, next, driver);
                 Some((header, payload))
             }
-            Target::Lossless(node) => {
+            Target::LosslessSwitch { switch, node } => {
                 let lossless = self.lossless.as_deref().expect("the target is lossless");
-                let is_host = node < self.hosts;
-                if !is_host {
-                    wire.rank = lossless.order.next(wire.rank, driver.now());
-                }
+                wire.rank = lossless.order.next(wire.rank, driver.now());
                 announce(place, wire, next, driver);
-                if is_host && header.destination != HostId::NEXT_NODE && lossless.receivers.is_empty() {
-                    return Some((header, payload));
-                }
-                self.deliver_lossless(place, node, header, payload, driver)
+                let arrival =
+                    SwitchArrival { wire: place, ingress: wire.ingress, switch, node: node as usize };
+                self.receive_at_switch(arrival, header, payload, driver);
+                None
+            }
+            Target::LosslessHost(host) => {
+                announce(place, wire, next, driver);
+                self.receive_at_host(place, host, header, payload, driver)
             }
         }
     }

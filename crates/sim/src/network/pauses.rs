@@ -23,6 +23,10 @@ pub(super) struct Lossless<T> {
     /// Lossless classes of each priority group.
     pub(super) groups: Vec<Vec<u8>>,
     pub(super) maps: ClassMaps,
+    /// Priority group of each DSCP, by `maps`.
+    pub(super) group_of_dscp: [u8; 64],
+    /// DSCPs of lossless groups, as bits.
+    pub(super) lossless_dscps: u64,
     /// Ingress book of each node, by place of the node; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,

@@ -20,8 +20,8 @@ pub struct IngressBook {
     compares: Compares,
     pools: Vec<Pool>,
     groups: Vec<Account>,
-    /// Index of the first group of each port.
-    ports: Vec<u32>,
+    /// Number of groups of each port; zero without ports.
+    groups_of_port: u32,
     signals: VecDeque<Signal>,
 }
 
@@ -42,15 +42,15 @@ impl IngressBook {
             pauses_below: 0,
             resumes_from: u64::MAX,
             paused: 0,
-            calm_below: cells(pool.size),
-            is_calm: !config.compares.tests_own_group(),
+            calm_below: if config.compares.tests_own_group() { 0 } else { cells(pool.size) },
+            calm_limit: if config.compares.tests_own_group() { 0 } else { cells(pool.size) },
         };
         Self {
             cell: config.cell,
             compares: config.compares,
             pools: config.pools.iter().map(pool).collect(),
             groups: Vec::new(),
-            ports: Vec::new(),
+            groups_of_port: 0,
             signals: VecDeque::new(),
         }
     }
@@ -59,22 +59,25 @@ impl IngressBook {
     ///
     /// # Panics
     ///
-    /// Panics if a pool does not exist.
+    /// Panics if a pool does not exist, or if another port has another number of groups.
     pub fn add_port(&mut self, groups: &[GroupConfig]) -> Ingress {
-        self.ports.push(self.groups.len() as u32);
+        let (port, of_port) = (self.groups.len() / groups.len(), groups.len() as u32);
+        assert!(port == 0 || self.groups_of_port == of_port, "all ports have {} groups", self.groups_of_port);
+        self.groups_of_port = of_port;
         for group in groups {
             assert!(group.pool < self.pools.len(), "no pool {}", group.pool);
             let account = Account::new(group, self.cell);
             let pool = &mut self.pools[group.pool];
             pool.calm_below = pool.calm_below.min(account.calm_below(pool.size, self.compares));
+            pool.calm_limit = pool.calm_below;
             self.groups.push(account);
         }
-        Ingress(self.ports.len() as u32 - 1)
+        Ingress(port as u32)
     }
 
     /// Returns the group that has this number at the port of `ingress`.
     pub fn group(&self, ingress: Ingress, number: u8) -> GroupId {
-        GroupId(self.ports[ingress.0 as usize] + u32::from(number))
+        GroupId(ingress.0 * self.groups_of_port + u32::from(number))
     }
 
     /// Returns the room for a packet of `size` in `group`, or the reason for refusing it.
@@ -84,14 +87,14 @@ impl IngressBook {
     }
 
     /// Stores a packet in the room that [`Self::room`] has returned for it; the book must not have changed since then. Returns whether
-    /// there are signals ([`Self::next_signal`]).
+    /// groups have changed their state: there are signals ([`Self::next_signal`]).
+    #[inline(always)]
     pub fn store(&mut self, group: GroupId, room: Room) -> bool {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
-        self.change(group, |account, pool| account.charge(room.cells, room.place, pool));
-        if self.compares.tests_own_group() {
-            self.test_group(group, |account| !account.is_paused);
-        }
-        !self.signals.is_empty()
+        let account = &mut self.groups[group.0 as usize];
+        let pool = &mut self.pools[account.pool];
+        account.charge(room.cells, room.place, pool);
+        !pool.stays_calm() && self.test(group, true)
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
@@ -106,14 +109,15 @@ impl IngressBook {
         self.groups[group.0 as usize].counters.dropped += 1;
     }
 
-    /// Frees the cells of a packet of `size` that leaves `group`. Returns whether there are signals ([`Self::next_signal`]).
+    /// Frees the cells of a packet of `size` that leaves `group`. Returns whether groups have changed their state: there are signals
+    /// ([`Self::next_signal`]).
+    #[inline(always)]
     pub fn release(&mut self, group: GroupId, size: Bytes) -> bool {
         let cells = self.cells(size);
-        self.change(group, |account, pool| account.free(cells, pool));
-        if self.compares.tests_own_group() {
-            self.test_group(group, |account| account.is_paused);
-        }
-        !self.signals.is_empty()
+        let account = &mut self.groups[group.0 as usize];
+        let pool = &mut self.pools[account.pool];
+        account.free(cells, pool);
+        !pool.stays_calm() && self.test(group, false)
     }
 
     /// Returns whether a packet that leaves at once is charged and freed, which can change the state of its group.
@@ -167,7 +171,7 @@ impl IngressBook {
     fn place(&self, group: GroupId, cells: u64) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];
-        if pool.is_calm && account.lossless.is_some() && pool.used + cells < pool.calm_below {
+        if pool.used + cells < pool.calm_limit {
             return Ok(Place::Shared);
         }
         let rest = cells.saturating_sub(account.reserved_size - account.reserved);
@@ -186,30 +190,24 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes groups of that pool where necessary.
-    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
+    /// Changes the states of the groups that the arrival or departure of a packet of `group` has made due. Returns whether there are signals.
+    #[inline(never)]
+    fn test(&mut self, group: GroupId, is_arrival: bool) -> bool {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;
         let pool = &mut self.pools[number];
-        change(account, pool);
         if self.compares.tests_own_group() {
-            return;
-        }
-        if !pool.stays_calm() {
+            // An arrival can only pause the group, and a departure can only resume it.
+            if account.is_paused != is_arrival && account.is_due(pool.free(), self.compares) {
+                self.signals.push_back(account.turn(group, pool));
+            }
+        } else {
             account.widen(pool, self.compares);
-            if pool.is_calm || pool.is_due() {
+            if pool.is_calm() || pool.is_due() {
                 self.test_groups(number);
             }
         }
-    }
-
-    /// Tests one group, if it is in the state that `may_turn` accepts, and changes this state if a threshold demands it.
-    fn test_group(&mut self, group: GroupId, may_turn: impl FnOnce(&Account) -> bool) {
-        let account = &mut self.groups[group.0 as usize];
-        let pool = &mut self.pools[account.pool];
-        if may_turn(account) && account.is_due(pool.free(), self.compares) {
-            self.signals.push_back(account.turn(group, pool));
-        }
+        !self.signals.is_empty()
     }
 
     /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, beginning with the one that is farthest
@@ -236,7 +234,7 @@ impl IngressBook {
         for (_, place) in pauses.into_iter().chain(resumes) {
             signals.push_back(groups[place].turn(GroupId(place as u32), pool));
         }
-        (pool.pauses_below, pool.resumes_from, pool.is_calm) = (0, u64::MAX, false);
+        (pool.pauses_below, pool.resumes_from, pool.calm_limit) = (0, u64::MAX, 0);
         for group in groups.iter().filter(|group| group.pool == number) {
             group.widen(pool, *compares);
         }

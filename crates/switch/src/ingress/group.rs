@@ -145,11 +145,8 @@ impl Account {
         }
     }
 
-    /// Returns the least number of used cells at which the group can be paused in a pool of `size` cells, if it used all of them.
+    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells, if it used all of them.
     pub(super) fn calm_below(&self, size: u64, compares: Compares) -> u64 {
-        if self.lossless.is_none() {
-            return size;
-        }
         // More used cells leave fewer free cells and raise the number of free cells at which the group is paused.
         let can_pause = |used: u64| size - used <= self.limit.fires_at(used, compares);
         let (mut below, mut above) = (0, size);
@@ -177,10 +174,10 @@ impl Account {
             Place::Headroom => {
                 self.headroom += cells - own;
                 pool.headroom_used += cells - own;
+                self.counters.max_headroom_cells = self.counters.max_headroom_cells.max(self.headroom);
             }
         }
         self.counters.admitted += 1;
-        self.counters.max_headroom_cells = self.counters.max_headroom_cells.max(self.headroom);
     }
 
     /// Frees the cells of a packet: headroom first, then shared cells, then reserved ones.

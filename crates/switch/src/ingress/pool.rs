@@ -51,11 +51,12 @@ pub(super) struct Pool {
     pub(super) resumes_from: u64,
     /// Number of paused groups.
     pub(super) paused: u32,
-    /// While fewer cells than this are used, no group can be paused, however the groups share these cells.
+    /// While fewer cells than this are used, no group can be paused, and no packet is refused, however the groups share these cells. Zero if
+    /// groups are tested at each of their packets.
     pub(super) calm_below: u64,
-    /// Whether `pauses_below` and `resumes_from` are out of date, because the pool has been far below `calm_below`, without paused groups,
-    /// and has not reached `calm_below` since then.
-    pub(super) is_calm: bool,
+    /// `calm_below` while the pool is calm, otherwise zero. In a calm pool, `pauses_below` and `resumes_from` are out of date: it has been
+    /// far below `calm_below`, without paused groups, and has not reached `calm_below` since then.
+    pub(super) calm_limit: u64,
 }
 
 impl Pool {
@@ -69,10 +70,18 @@ impl Pool {
         free < self.pauses_below || free >= self.resumes_from
     }
 
+    /// Returns whether `pauses_below` and `resumes_from` are out of date.
+    pub(super) fn is_calm(&self) -> bool {
+        self.calm_limit > 0
+    }
+
     /// Returns whether no group can be paused or resumed in the pool's present state. A pool that is no longer calm must have its groups
     /// tested, which takes long. So the pool becomes calm again only at half of `calm_below`.
+    #[inline]
     pub(super) fn stays_calm(&mut self) -> bool {
-        self.is_calm |= self.used < self.calm_below / 2 && self.paused == 0;
-        self.is_calm && self.used < self.calm_below && self.headroom_used == 0
+        if self.calm_limit == 0 && self.used < self.calm_below / 2 && self.paused == 0 {
+            self.calm_limit = self.calm_below;
+        }
+        self.used < self.calm_limit && self.headroom_used == 0
     }
 }
