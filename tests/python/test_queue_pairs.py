@@ -28,10 +28,7 @@ def test_a_run_tabulates_the_actions_of_its_queue_pairs(run: sh.Run) -> None:
     assert table.rows == [
         [
             "8",
-            "0",
-            "0",
-            "0",
-            "0",
+            *["0"] * 6,
             f"{counts['cnps']:,}",
             "0",
             f"{counts['cuts']:,}",
@@ -39,6 +36,21 @@ def test_a_run_tabulates_the_actions_of_its_queue_pairs(run: sh.Run) -> None:
         ]
     ]
     assert counts["cnps"] > 0
+
+
+def test_rnr_naks_are_tabulated(tmp_path: Path) -> None:
+    operation = {"kind": "send", "receive_depth": 1, "refill": "1s", "rnr_timer": "10us", "rnr_retry": 2}
+    connections = {"kind": "persistent", "when_busy": "queue"}
+    rounds = {"repeats": 2, "period": "1ms", "size": "1KB", "connections": connections}
+    changes = {f"workload.0.{key}": value for key, value in rounds.items()}
+    run = sh.run(MODEL, {"roce.operation": operation, "stop.at": "10ms"} | changes, out=tmp_path / "run")
+    table = tables.queue_pairs(run.summary)
+    assert table is not None
+    # On each queue pair, the second message is refused three times. Then the queue pair ends.
+    found = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (found["ended by timeouts"], found["ended by RNR"], found["RNR NAKs"]) == ("0", "8", "24")
+    assert "RNR: receiver not ready" in (table.note or "")
+    assert measure(run, "queue_pairs.rnr_naks") == 24
 
 
 def test_counts_of_queue_pairs_are_metrics(run: sh.Run) -> None:

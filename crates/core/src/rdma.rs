@@ -1,7 +1,17 @@
 //! Bodies of RoCEv2 packets. Packet sequence numbers (PSNs) count the packets of a queue pair from zero and never wrap; a capture writes
 //! their lowest 24 bits.
 
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+
+/// Operation to which a packet with data belongs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RdmaOperation {
+    /// RDMA WRITE.
+    #[default]
+    Write,
+    /// SEND.
+    Send,
+}
 
 /// Packet of a message: an RDMA WRITE or SEND.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +24,9 @@ pub struct RdmaData {
     pub sent_at: Instant,
     /// Number of bytes of data.
     pub len: u16,
-    /// Whether this is the first packet of its message, which has a RETH.
+    /// Operation of the message.
+    pub operation: RdmaOperation,
+    /// Whether this is the first packet of its message. The first packet of a WRITE has a RETH.
     pub first: bool,
     /// Whether this is the last packet of its message.
     pub last: bool,
@@ -35,8 +47,43 @@ pub enum RdmaReplyKind {
         /// PSN of the packet that arrived.
         arrived: u64,
     },
+    /// NAK of a responder that is not ready (RNR): there is no receive work request for the SEND that begins with the packet with the PSN, and
+    /// all earlier packets have arrived. The requester waits for the time of this timer.
+    RnrNak(RnrTimer),
     /// Congestion notification packet.
     Cnp,
+}
+
+/// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand (volume 1, section 9.7.5.2.8), by its code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RnrTimer(u8);
+
+/// Times of the codes 0 to 31 in units of 10 µs.
+const RNR_TIMES: [u32; 32] = [
+    65_536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048,
+    3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768, 49_152,
+];
+
+impl RnrTimer {
+    /// Returns the timer of this time; `None` if no code has this time.
+    pub fn of(time: Duration) -> Option<Self> {
+        (0..32).map(Self).find(|timer| timer.time() == time)
+    }
+
+    /// Returns all timers in ascending order of their times.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (1..32).chain([0]).map(Self)
+    }
+
+    /// Returns the code of the timer, from 0 to 31.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+
+    /// Returns the time of the timer.
+    pub fn time(self) -> Duration {
+        Duration::from_micros(10 * u64::from(RNR_TIMES[usize::from(self.0)]))
+    }
 }
 
 /// Packet from the responder of a queue pair to its requester.
@@ -53,4 +100,20 @@ pub struct RdmaReply {
     /// Whether the packet that triggered the reply was marked with CE, or one since the last acknowledgement. Only congestion controls whose
     /// acknowledgements echo marks use it.
     pub marked: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rnr_timers_have_the_times_of_infiniband() {
+        let code = |micros| RnrTimer::of(Duration::from_micros(micros)).map(RnrTimer::code);
+        // ibv_modify_qp(3): 1 is 0.01 ms, 12 is 0.64 ms, 31 is 491.52 ms and 0 is 655.36 ms.
+        let known = [10, 640, 491_520, 655_360].map(code);
+        assert_eq!(known, [Some(1), Some(12), Some(31), Some(0)]);
+        assert_eq!(code(50), None);
+        assert!(RnrTimer::all().map(RnrTimer::time).is_sorted());
+        assert_eq!(RnrTimer::all().count(), 32);
+    }
 }

@@ -11,8 +11,12 @@ pub struct QueuePairCounts {
     pub retries_exhausted: u64,
     /// Flows that never began, because they waited for queue pairs that ended with an error.
     pub abandoned: u64,
-    /// Negative acknowledgements that requesters received.
+    /// Queue pairs that ended with an error, because their responders had no receive work requests.
+    pub rnr_retries_exhausted: u64,
+    /// Negative acknowledgements that requesters received, without RNR NAKs.
     pub naks: u64,
+    /// RNR NAKs that requesters received: the responder had no receive work request.
+    pub rnr_naks: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
     /// Retransmitted packets.
@@ -32,7 +36,9 @@ impl AddAssign for QueuePairCounts {
         self.queue_pairs += other.queue_pairs;
         self.retries_exhausted += other.retries_exhausted;
         self.abandoned += other.abandoned;
+        self.rnr_retries_exhausted += other.rnr_retries_exhausted;
         self.naks += other.naks;
+        self.rnr_naks += other.rnr_naks;
         self.timeouts += other.timeouts;
         self.retransmits += other.retransmits;
         self.cnps += other.cnps;

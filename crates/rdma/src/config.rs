@@ -1,5 +1,6 @@
 //! Configuration that queue pairs share.
 
+use shallows_core::rdma::{RdmaData, RdmaOperation, RnrTimer};
 use shallows_core::{Bytes, Duration};
 
 use crate::congestion;
@@ -9,6 +10,8 @@ use crate::congestion;
 /// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// Operation of the messages.
+    pub operation: Operation,
     /// Data of a full packet (path MTU), 1 to 4,096 bytes.
     pub mtu: Bytes,
     /// Loss recovery.
@@ -24,6 +27,35 @@ pub struct Config {
     pub notification: Notification,
     /// Congestion control.
     pub congestion: congestion::Config,
+}
+
+/// Operation of the messages of a queue pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// RDMA WRITE.
+    Write,
+    /// SEND.
+    Send(Send),
+}
+
+/// Parameters of SENDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Send {
+    /// Receive queue of the responder; `None` if it always has a receive work request. Only with [`Recovery::GoBackN`].
+    pub receive: Option<ReceiveQueue>,
+    /// Number of RNR NAKs in a row without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
+    pub rnr_retry: Option<u32>,
+}
+
+/// Receive queue of a responder. Each SEND consumes a receive work request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveQueue {
+    /// Number of receive work requests; at least 1.
+    pub depth: u32,
+    /// Time from the arrival of the last packet of a message until its receive work request is posted again.
+    pub refill: Duration,
+    /// Time for which the requester waits after an RNR NAK.
+    pub rnr_timer: RnrTimer,
 }
 
 /// Loss recovery of a queue pair.
@@ -59,6 +91,14 @@ pub struct Notification {
     pub latency: Duration,
     /// Whether a packet that arrives out of order also causes a CNP (ConWeave, SIGCOMM '23).
     pub out_of_order: bool,
+}
+
+/// Returns the bytes of the extended headers of a packet with data: RETH or none.
+pub fn extended_headers(packet: &RdmaData) -> Bytes {
+    match packet.operation {
+        RdmaOperation::Write if packet.first => RETH,
+        RdmaOperation::Write | RdmaOperation::Send => Bytes(0),
+    }
 }
 
 /// Bytes of the headers of every packet: IPv4 (20), UDP (8), BTH (12) and ICRC (4) (InfiniBand, annex A17).

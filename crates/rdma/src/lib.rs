@@ -14,6 +14,9 @@ mod recovery;
 mod requester;
 mod responder;
 
-pub use config::{AETH, CNP_PAYLOAD, Config, HEADERS, INT, Irn, MOST_HOPS, Notification, RETH, Recovery};
+pub use config::{
+    AETH, CNP_PAYLOAD, Config, HEADERS, INT, Irn, MOST_HOPS, Notification, Operation, RETH, ReceiveQueue,
+    Recovery, Send, extended_headers,
+};
 pub use requester::{Ended, Requester, Stats};
 pub use responder::{Replies, Responder};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReply, RdmaReplyKind, RnrTimer};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use crate::config::{Config, RETH, Recovery};
+use crate::config::{Config, Operation, Recovery, extended_headers};
 use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
 use crate::pacer::Pacer;
@@ -18,7 +18,7 @@ pub struct Stats {
     pub timeouts: u32,
     /// Retransmitted packets.
     pub retransmits: u32,
-    /// NAKs and NACKs received.
+    /// NAKs and NACKs received, without RNR NAKs.
     pub naks: u32,
 }
 
@@ -27,6 +27,8 @@ pub struct Stats {
 pub enum Ended {
     /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows.
     RetriesExhausted,
+    /// The responder had no receive work request more often in a row than [`Send::rnr_retry`](crate::Send::rnr_retry) allows.
+    RnrRetriesExhausted,
 }
 
 /// The requester of a queue pair. It sends messages in the order in which they are posted.
@@ -60,6 +62,12 @@ pub struct Requester {
     timer: Option<Instant>,
     /// Timeouts since the last progress.
     retries: u32,
+    /// Time before which the requester sends nothing, because of an RNR NAK.
+    rnr_until: Instant,
+    /// RNR NAKs since the last progress.
+    rnr_retries: u32,
+    /// RNR NAKs received.
+    rnr_naks: u32,
     /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
     marked: bool,
     /// Time of the last call.
@@ -90,6 +98,9 @@ impl Requester {
             pacer,
             timer: None,
             retries: 0,
+            rnr_until: Instant::ZERO,
+            rnr_retries: 0,
+            rnr_naks: 0,
             marked: false,
             now: Instant::ZERO,
             ended: None,
@@ -134,6 +145,11 @@ impl Requester {
                 self.acknowledge(now, reply, telemetry);
                 self.on_nak(now, reply.psn);
             }
+            RdmaReplyKind::RnrNak(timer) => {
+                self.rnr_naks += 1;
+                self.acknowledge(now, reply, telemetry);
+                self.on_rnr_nak(now, reply.psn, timer);
+            }
             RdmaReplyKind::SelectiveNack { arrived } => {
                 self.stats.naks += 1;
                 self.acknowledge(now, reply, telemetry);
@@ -156,7 +172,7 @@ impl Requester {
     /// and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         let control = if self.is_idle() { None } else { self.congestion.deadline() };
-        [self.expiry(), control, self.paced_until()].into_iter().flatten().min()
+        [self.expiry(), control, self.paced_until(), self.waiting_until()].into_iter().flatten().min()
     }
 
     /// Handles the expiry of a deadline: retransmission timer, timers of the congestion control.
@@ -176,6 +192,11 @@ impl Requester {
     /// Returns the counts.
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// Returns the number of RNR NAKs received.
+    pub fn rnr_naks(&self) -> u32 {
+        self.rnr_naks
     }
 
     /// Returns the rate and the window.
@@ -233,7 +254,7 @@ impl Requester {
         if self.scoreboard.as_mut().is_some_and(|board| !board.advance(psn)) {
             self.scoreboard = None;
         }
-        self.retries = 0;
+        (self.retries, self.rnr_retries) = (0, 0);
         // IB specification, o9-85: an acknowledgement restarts the timer while packets are outstanding.
         self.timer = (self.next > self.una).then_some(now);
     }
@@ -247,6 +268,21 @@ impl Requester {
         self.fresh_nak = psn + 1;
         self.control(|control, config| control.on_loss(config, now, Loss::Nak));
         self.go_back();
+    }
+
+    /// Handles an RNR NAK: the requester waits, and then sends the message again. Copies of a NAK that was handled have no effect.
+    fn on_rnr_nak(&mut self, now: Instant, psn: u64, timer: RnrTimer) {
+        if psn != self.una || self.next == self.una {
+            return;
+        }
+        self.go_back();
+        let Operation::Send(send) = self.config.operation else { return };
+        if send.rnr_retry == Some(self.rnr_retries) {
+            self.ended = Some(Ended::RnrRetriesExhausted);
+            return;
+        }
+        self.rnr_retries += 1;
+        self.rnr_until = now + timer.time();
     }
 
     /// Handles a NACK for a packet that arrived out of order. The first one begins a recovery.
@@ -316,6 +352,11 @@ impl Requester {
         }
     }
 
+    /// Returns the end of the waiting time after an RNR NAK.
+    fn waiting_until(&self) -> Option<Instant> {
+        Some(self.rnr_until).filter(|at| *at > self.now && self.ended.is_none())
+    }
+
     /// Returns the time for which the next packet waits, if only the rate delays it.
     fn paced_until(&self) -> Option<Instant> {
         self.sendable()?;
@@ -325,7 +366,7 @@ impl Requester {
     /// Returns the PSN of the next packet that data and window allow. A lost packet needs no window, because it replaces a packet that is
     /// no longer in the network.
     fn sendable(&self) -> Option<u64> {
-        if self.ended.is_some() {
+        if self.ended.is_some() || self.rnr_until > self.now {
             return None;
         }
         if let Some(lost) = self.scoreboard.as_ref().and_then(|board| board.lost()) {
@@ -365,19 +406,25 @@ impl Requester {
             self.next = psn + 1;
             self.sent = self.sent.max(self.next);
         }
-        let size = Bytes(u64::from(len)) + self.overhead + if first { RETH } else { Bytes(0) };
+        let operation = match self.config.operation {
+            Operation::Write => RdmaOperation::Write,
+            Operation::Send(_) => RdmaOperation::Send,
+        };
+        let mut packet =
+            RdmaData { psn, offset, sent_at: now, len, operation, first, last, ack_request: false };
+        let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
         self.pacer.on_send(now, size);
         self.control(|control, config| control.on_send(config, now, size));
         if self.timer.is_none() {
             self.timer = Some(now);
         }
         self.unrequested += 1;
-        let ack_request =
+        packet.ack_request =
             last || is_selective || self.unrequested >= self.config.ack_every || !self.has_room();
-        if ack_request {
+        if packet.ack_request {
             self.requested = self.requested.max(psn + 1);
             self.unrequested = 0;
         }
-        RdmaData { psn, offset, sent_at: now, len, first, last, ack_request }
+        packet
     }
 }

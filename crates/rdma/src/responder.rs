@@ -1,11 +1,12 @@
 //! The responder of a queue pair: replies to data.
 
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
 use shallows_core::Instant;
 use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 
-use crate::config::{Config, Recovery};
+use crate::config::{Config, Operation, ReceiveQueue, Recovery};
 use crate::notification::{Cause, NotificationPoint};
 use crate::ranges::Ranges;
 
@@ -23,6 +24,9 @@ pub struct Responder {
     held: Ranges<u64>,
     /// Whether a NAK for `expected` was sent.
     naked: bool,
+    /// For each receive work request that a SEND has consumed, the time at which it is posted again; [`Instant::MAX`] until the SEND is
+    /// complete. At most the last one belongs to an incomplete SEND.
+    consumed: VecDeque<Instant>,
     /// Whether a packet was marked since the last acknowledgement.
     marked: bool,
     notification: NotificationPoint,
@@ -46,7 +50,14 @@ impl Responder {
         let kind = match order {
             // IB specification, C9-110: a duplicate is acknowledged again, because the first acknowledgement may be lost.
             Ordering::Less => Some(RdmaReplyKind::Ack),
-            Ordering::Equal => self.accept(config, packet),
+            Ordering::Equal => match self.take_receive(config, now, packet) {
+                Some(queue) => {
+                    // Later packets are dropped in silence, as after another NAK.
+                    self.naked = true;
+                    Some(RdmaReplyKind::RnrNak(queue.rnr_timer))
+                }
+                None => self.accept(config, packet),
+            },
             Ordering::Greater => self.detect_gap(config, packet),
         };
         let answer = kind.map(|kind| {
@@ -72,6 +83,25 @@ impl Responder {
     /// Handles the expiry of the deadline; returns the CNP that is due.
     pub fn on_timer(&mut self, _config: &Config, now: Instant) -> Option<RdmaReply> {
         self.notification.take_due(now).map(|cause| self.cnp(cause))
+    }
+
+    /// Takes a receive work request for the expected packet if it begins a SEND, and schedules the next post if it ends one. Returns the
+    /// receive queue if it is empty.
+    fn take_receive(&mut self, config: &Config, now: Instant, packet: &RdmaData) -> Option<ReceiveQueue> {
+        let Operation::Send(send) = config.operation else { return None };
+        let queue = send.receive?;
+        while self.consumed.pop_front_if(|at| *at <= now).is_some() {}
+        if packet.first {
+            if self.consumed.len() >= queue.depth as usize {
+                return Some(queue);
+            }
+            self.consumed.push_back(Instant::MAX);
+        }
+        if packet.last {
+            *self.consumed.back_mut().expect("the first packet has taken a work request") =
+                now + queue.refill;
+        }
+        None
     }
 
     /// Accepts the expected packet, and the held packets that follow it. Acknowledges on request, and if a gap was filled: the packets above

@@ -9,5 +9,6 @@ mod irn;
 mod notification;
 mod random;
 mod responder;
+mod sends;
 mod transfers;
 mod windows;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_rdma::congestion;
-use shallows_rdma::{Config, Irn, Notification, RETH, Recovery, Requester, Responder};
+use shallows_rdma::{Config, Irn, Notification, Operation, Recovery, Requester, Responder, extended_headers};
 
 /// Rate of the NIC's link: one byte takes one nanosecond.
 pub(crate) const RATE: Rate = Rate::from_gbps(8);
@@ -20,6 +20,7 @@ const MOST_EVENTS: u32 = 3_000_000;
 /// Returns a configuration with full packets of 1,000 bytes, an acknowledgement per packet, a timeout of 50 µs and neither CNPs nor congestion control.
 pub(crate) fn config(recovery: Recovery) -> Config {
     Config {
+        operation: Operation::Write,
         mtu: Bytes(1_000),
         recovery,
         ack_every: 1,
@@ -193,15 +194,19 @@ impl<'a> Pair<'a> {
     }
 
     fn receive(&mut self, data: &RdmaData, marked: bool) {
+        let replies = self.responder.on_data(&self.config, self.now, data, marked);
+        let is_ready = replies.iter().flatten().all(|reply| !matches!(reply.kind, RdmaReplyKind::RnrNak(_)));
         // With go-back-N, the responder takes only the packet in order; with the other methods, it also holds later ones.
-        if data.psn == self.missing || (data.psn > self.missing && self.config.recovery != Recovery::GoBackN)
+        if !is_ready {
+            assert_eq!(data.psn, self.missing);
+        } else if data.psn == self.missing
+            || (data.psn > self.missing && self.config.recovery != Recovery::GoBackN)
         {
             self.arrived.insert(data.psn);
         }
         while self.arrived.remove(&self.missing) {
             self.missing += 1;
         }
-        let replies = self.responder.on_data(&self.config, self.now, data, marked);
         replies.into_iter().flatten().for_each(|reply| self.answer(reply));
     }
 
@@ -242,7 +247,7 @@ impl<'a> Pair<'a> {
     fn check_spacing(&self, data: &RdmaData) {
         assert_eq!(data.sent_at, self.now);
         let Some(last) = self.data.last() else { return };
-        let size = Bytes(u64::from(last.len)) + OVERHEAD + if last.first { RETH } else { Bytes(0) };
+        let size = Bytes(u64::from(last.len)) + OVERHEAD + extended_headers(last);
         assert!(data.sent_at >= last.sent_at + RATE.transmission_time(size), "{data:?} follows too early");
     }
 

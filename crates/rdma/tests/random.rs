@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use shallows_core::random::Stream;
+use shallows_core::rdma::RnrTimer;
 use shallows_core::{Bytes, Duration};
 use shallows_rdma::congestion::{self, Window, connectx, dcqcn, dctcp, powertcp, swift, timely};
-use shallows_rdma::{Config, Irn, Notification, Recovery, Stats};
+use shallows_rdma::{Config, Ended, Irn, Notification, Operation, ReceiveQueue, Recovery, Send, Stats};
 
 use crate::pair::{Fate, Pair, RATE, Sent, config, ns};
 
@@ -55,10 +56,29 @@ fn congestion() -> impl Strategy<Value = congestion::Config> {
     })
 }
 
+/// Generates operations. Only go-back-N has limited receive queues.
+fn operation(recovery: Recovery) -> impl Strategy<Value = Operation> {
+    let depth = match recovery {
+        Recovery::GoBackN => prop::option::of(1u32..4).boxed(),
+        Recovery::SelectiveRepeat | Recovery::Irn(_) => Just(None).boxed(),
+    };
+    let send = (depth, 0u64..100, 1u64..4, prop::option::of(0u32..7)).prop_map(
+        |(depth, refill, timer, rnr_retry)| {
+            let rnr_timer =
+                RnrTimer::of(Duration::from_micros(10 * timer)).expect("10, 20 and 30 µs are times of codes");
+            let refill = Duration::from_micros(refill);
+            let receive = depth.map(|depth| ReceiveQueue { depth, refill, rnr_timer });
+            Operation::Send(Send { receive, rnr_retry })
+        },
+    );
+    prop_oneof![Just(Operation::Write), send]
+}
+
 prop_compose! {
-    fn any_config()(
+    fn any_config()(recovery in recovery())(
+        operation in operation(recovery),
+        recovery in Just(recovery),
         congestion in congestion(),
-        recovery in recovery(),
         mtu in 1u64..5_000,
         ack_every in 1u32..40,
         timeout in 5u64..200,
@@ -68,7 +88,16 @@ prop_compose! {
         let interval = interval.map(Duration::from_micros);
         let notification = Notification { interval, latency: Duration::from_micros(latency), out_of_order };
         let timeout = Duration::from_micros(timeout);
-        Config { mtu: Bytes(mtu.min(4_096)), recovery, ack_every, timeout, retry_count, notification, congestion }
+        Config {
+            operation,
+            mtu: Bytes(mtu.min(4_096)),
+            recovery,
+            ack_every,
+            timeout,
+            retry_count,
+            notification,
+            congestion,
+        }
     }
 }
 
@@ -110,8 +139,14 @@ proptest! {
         seed: u64,
     ) {
         let pair = run(&config, impairments, &posts, seed);
-        let ended = pair.requester.ended();
-        prop_assert!(ended.is_none() || config.retry_count.is_some());
+        let is_possible = match pair.requester.ended() {
+            None => true,
+            Some(Ended::RetriesExhausted) => config.retry_count.is_some(),
+            Some(Ended::RnrRetriesExhausted) => {
+                matches!(config.operation, Operation::Send(Send { receive: Some(_), rnr_retry: Some(_) }))
+            }
+        };
+        prop_assert!(is_possible, "{:?}", pair.requester.ended());
         let again = run(&config, impairments, &posts, seed);
         prop_assert_eq!(&pair.data, &again.data, "the same seed gives the same packets");
         prop_assert_eq!(pair.replies, again.replies);
@@ -132,7 +167,12 @@ proptest! {
             }
             other => other,
         };
-        let config = Config { recovery, timeout: Duration::from_secs(100), ..config };
+        // An RNR NAK also causes retransmissions.
+        let operation = match config.operation {
+            Operation::Send(send) => Operation::Send(Send { receive: None, ..send }),
+            other => other,
+        };
+        let config = Config { operation, recovery, timeout: Duration::from_secs(100), ..config };
         let impairments = Impairments { loss: 0.0, duplication: 0.0, marking, jitter: Duration::ZERO };
         let pair = run(&config, impairments, &posts, seed);
         prop_assert_eq!(pair.requester.stats(), Stats::default());

@@ -44,7 +44,11 @@ impl Agreement {
         match &self.queue_pairs {
             None => Segments { data: self.sender.mss, overhead: self.header_bytes, once: Bytes(0) },
             Some(pairs) => {
-                Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once: shallows_rdma::RETH }
+                let once = match pairs.config.operation {
+                    shallows_rdma::Operation::Write => shallows_rdma::RETH,
+                    shallows_rdma::Operation::Send(_) => Bytes(0),
+                };
+                Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once }
             }
         }
     }
@@ -146,11 +150,13 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds the [`Agreement`] of queue pairs for each ordered pair of `groups` host groups.
-pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, queue_pairs: &QueuePairs) {
+/// Adds the [`Agreement`] of each kind of queue pairs for each ordered pair of `groups` host groups.
+pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, kinds: &[QueuePairs]) {
     let of_tcp = agreements[..groups * groups].to_vec();
-    agreements
-        .extend(of_tcp.into_iter().map(|tcp| Agreement { queue_pairs: Some(queue_pairs.clone()), ..tcp }));
+    for pairs in kinds {
+        let agree = |tcp: &Agreement| Agreement { queue_pairs: Some(pairs.clone()), ..tcp.clone() };
+        agreements.extend(of_tcp.iter().map(agree));
+    }
 }
 
 /// Returns the [`Agreement`] of each ordered pair of `sides`, indexed by sender, then receiver.

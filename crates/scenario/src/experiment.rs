@@ -174,26 +174,25 @@ impl Experiment {
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
-    /// Returns the settings of queue pairs, if some workload sends its flows on them. All queue pairs have the same settings, and their
-    /// parameters come last.
-    fn queue_pairs(&self) -> Option<&QueuePairs> {
-        self.hosts.agreements.last()?.queue_pairs.as_ref()
+    /// Returns the settings of queue pairs.
+    fn queue_pairs(&self) -> impl Iterator<Item = &QueuePairs> {
+        self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref())
     }
 
     /// Returns whether some workload sends its flows on queue pairs.
     pub fn has_queue_pairs(&self) -> bool {
-        self.queue_pairs().is_some()
+        self.queue_pairs().next().is_some()
     }
 
     /// Returns whether queue pairs have a congestion control.
     pub fn controls_queue_pairs(&self) -> bool {
         let none = shallows_rdma::congestion::Config::None;
-        self.queue_pairs().is_some_and(|pairs| pairs.config.congestion != none)
+        self.queue_pairs().any(|pairs| pairs.config.congestion != none)
     }
 
     /// Returns whether switches add in-band telemetry to the packets of queue pairs.
     pub fn uses_telemetry(&self) -> bool {
-        self.queue_pairs().is_some_and(|pairs| pairs.config.congestion.uses_telemetry())
+        self.queue_pairs().any(|pairs| pairs.config.congestion.uses_telemetry())
     }
 
     /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads

@@ -230,7 +230,7 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup
     groups
 }
 
-fn send_limits(send: &spec::Send) -> SendLimits {
+fn send_limits(send: &spec::NicSend) -> SendLimits {
     SendLimits {
         packet_time: send.packet_rate.map_or(Duration::ZERO, |rate| Duration(SECOND.div_ceil(rate.0))),
         dma_rate: send.dma_rate.map(|rate| rate.0),

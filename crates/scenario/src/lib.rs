@@ -25,6 +25,7 @@ mod membership;
 mod memory;
 mod nic_pauses;
 mod offloads;
+mod own_roce;
 mod own_tcp;
 mod parse;
 mod pattern;

@@ -35,7 +35,7 @@ pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
     /// Kind of the connections of each workload that sends flows: 0 for the hosts' own settings, one plus the table's index in `all`, or
-    /// one plus the number of tables for queue pairs.
+    /// one plus the number of tables for queue pairs, whose kinds come last.
     pub(crate) of_workloads: Vec<u16>,
 }
 

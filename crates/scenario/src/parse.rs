@@ -7,6 +7,7 @@ use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
 use crate::experiment::{Experiment, HostConfigs, Setup, Stop};
+use crate::own_roce::OwnRoces;
 use crate::own_tcp::OwnTcps;
 use crate::resolve::resolve;
 use crate::resolved::Resolved;
@@ -45,9 +46,11 @@ pub fn parse(
     }
     let own = OwnTcps::read(&resolved, &document.table)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
+    let own_roce = OwnRoces::read(&resolved, &document.table)
+        .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     let mut checker = Checker::new(&document, reader);
     check_name(resolved.name.as_deref().unwrap_or_default(), &mut checker);
-    let experiment = check(resolved, &own, &mut checker);
+    let experiment = check(resolved, &own, own_roce, &mut checker);
     let problems = checker.problems;
     match experiment {
         Some(mut experiment) if problems.is_empty() => {
@@ -64,7 +67,7 @@ pub fn schema() -> serde_json::Value {
 }
 
 /// Checks the scenario and builds the experiment. Returns `None` if a problem prevents building it; all problems are recorded in `checker`.
-fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
+fn check(spec: Resolved, own: &OwnTcps, own_roce: OwnRoces, checker: &mut Checker<'_>) -> Option<Experiment> {
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
     let groups = groups::build(&spec, checker);
@@ -80,13 +83,12 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     });
     let network = topology::build::build(&spec, spec.seed, checker);
     let (mut agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
-    let (spec, roce_note) = roce::in_network(spec, &network);
-    if let Some(queue_pairs) = roce::build(&spec, &network, checker) {
-        agreement::add_queue_pairs(&mut agreements, groups.len(), &queue_pairs);
-    }
-    let hosts = HostConfigs { groups, agreements, kinds: own.of_workloads.clone() };
-    let seed = spec.seed;
-    let traffic = workload::build::build(&spec, &network, &hosts, seed, checker);
+    let (own_roce, roce_notes) = roce::in_network(&spec, own_roce, &network);
+    let spec = own_roce.fill_in(spec);
+    let queue_pairs = roce::build(&spec, &own_roce, &network, checker);
+    agreement::add_queue_pairs(&mut agreements, groups.len(), &queue_pairs);
+    let hosts = HostConfigs { groups, agreements, kinds: own_roce.kinds(&spec, &own.of_workloads) };
+    let traffic = workload::build::build(&spec, &own_roce, &network, &hosts, checker);
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();
@@ -97,10 +99,10 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     notes.extend(spec.tcp.preset_note.clone());
     notes.extend(groups::preset_notes(&spec.host.group));
     notes.extend(own.preset_notes());
-    notes.extend(roce_note);
+    notes.extend(roce_notes);
     let setup = Setup {
         name: spec.name.clone().unwrap_or_default(),
-        seed,
+        seed: spec.seed,
         network,
         hosts,
         connections: traffic.connections,

@@ -4,9 +4,10 @@ use std::ops::Deref;
 
 use serde::Serialize;
 use shallows_core::Bytes;
+use toml::Table;
 
 use crate::quantity::Size;
-use crate::spec::{RoceCongestion, Spec, Workload};
+use crate::spec::{Roce, Spec, Workload};
 
 /// [`Spec`] in which every default is filled in. Checks read it without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,11 +20,15 @@ impl Resolved {
         Self(filled_in)
     }
 
-    /// Fills in the values of the congestion control of queue pairs, which depend on delays of the network.
-    pub(crate) fn with_congestion(mut self, congestion: RoceCongestion) -> Self {
-        if let Some(roce) = &mut self.0.roce {
-            roce.congestion = congestion;
-        }
+    /// Replaces `[roce]`. Values of congestion controls are filled in later than others, because they depend on delays of the network.
+    pub(crate) fn with_roce(mut self, roce: Roce) -> Self {
+        self.0.roce = Some(roce);
+        self
+    }
+
+    /// Replaces the `roce` table of a workload, which has one.
+    pub(crate) fn with_own_roce(mut self, workload: usize, roce: Table) -> Self {
+        self.0.workload[workload].set_roce(roce);
         self
     }
 

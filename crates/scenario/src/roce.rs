@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use shallows_core::rdma::RnrTimer;
 use shallows_core::{Bytes, Duration};
 use shallows_rdma as rdma;
 
 use crate::check::Checker;
 use crate::memory::in_bytes;
+use crate::own_roce::{OwnRoce, OwnRoces};
 use crate::quantity::{Automatic, Backpressure, Size};
 use crate::resolved::Resolved;
 use crate::roce_congestion;
 use crate::roce_presets::{self, Setting};
-use crate::spec::{self, Answers, Roce, RoceCongestion, RoceRecovery, Transport, Workload};
+use crate::spec::{self, Answers, Roce, RoceCongestion, RoceOperation, RoceRecovery, Transport, Workload};
 use crate::topology::{Network, PortKind};
 
 /// Queue pairs instead of TCP connections.
@@ -45,12 +47,16 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
-/// Returns `spec` with all values of the congestion control of queue pairs filled in, and a note on these values.
-pub(crate) fn in_network(spec: Resolved, network: &Network) -> (Resolved, Option<String>) {
-    let Some(roce) = &spec.roce else { return (spec, None) };
-    let filled = roce_presets::spelled_out(&roce.congestion, &setting(&spec, roce, network));
-    let note = roce_presets::note(&roce.congestion, &filled);
-    (spec.with_congestion(filled), note)
+/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values.
+pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) -> (OwnRoces, Vec<String>) {
+    let mut notes = Vec::new();
+    for OwnRoce { key, roce } in &mut own.all {
+        let filled = roce_presets::spelled_out(&roce.congestion, &setting(spec, roce, network));
+        let note = roce_presets::note(&roce.congestion, &filled);
+        notes.extend(note.map(|note| format!("{key}.{note}")));
+        roce.congestion = filled;
+    }
+    (own, notes)
 }
 
 fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
@@ -69,34 +75,40 @@ fn headers(congestion: &RoceCongestion) -> Bytes {
     rdma::HEADERS + if has_telemetry { rdma::INT } else { Bytes(0) }
 }
 
-/// Checks the settings of queue pairs. Returns the queue pairs of the workloads with `transport = "roce"`; `None` if there are none, or if
-/// their settings are invalid. Problems are recorded in `checker`.
-pub(crate) fn build(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) -> Option<QueuePairs> {
+/// Checks the settings of queue pairs, and converts each of them. Problems are recorded in `checker`.
+pub(crate) fn build(
+    spec: &Resolved,
+    own: &OwnRoces,
+    network: &Network,
+    checker: &mut Checker<'_>,
+) -> Vec<QueuePairs> {
     check_workloads(spec, checker);
-    let roce = spec.roce.as_ref();
-    if !spec.sends_on_queue_pairs() {
+    if spec.sends_on_queue_pairs() {
+        check_nics(spec, checker);
+    } else {
         refuse_limits(spec, checker);
-        checker.require(roce.is_none(), "roce", || {
-            "must be left out, or a workload must have transport = \"roce\"".to_owned()
+    }
+    checker.require(spec.roce.is_none() || spec.sends_on_queue_pairs(), "roce", || {
+        "must be left out, or a workload must have transport = \"roce\"".to_owned()
+    });
+    let build = |OwnRoce { key, roce }: &OwnRoce| {
+        let setting = setting(spec, roce, network);
+        let config = convert(roce, &setting);
+        checker.instead("roce", key, |checker| {
+            check_mtu(spec, roce, checker);
+            check(roce, &config, &setting, checker);
+            if config.congestion.uses_telemetry() {
+                check_hops(spec, network, checker);
+            }
         });
-        return None;
-    }
-    let roce = roce.expect("filled in for workloads with queue pairs");
-    let before = checker.problems.len();
-    let setting = setting(spec, roce, network);
-    let config = convert(roce, &setting);
-    check_mtu(spec, roce, checker);
-    check_nics(spec, checker);
-    check(roce, &config, &setting, checker);
-    if config.congestion.uses_telemetry() {
-        check_hops(spec, network, checker);
-    }
-    (checker.problems.len() == before).then(|| QueuePairs {
-        ack_class: roce.ack_class,
-        cnp_class: roce.cnp.class,
-        header_bytes: headers(&roce.congestion) + spec.topology.common().framing,
-        config: Arc::new(config),
-    })
+        QueuePairs {
+            ack_class: roce.ack_class,
+            cnp_class: roce.cnp.class,
+            header_bytes: headers(&roce.congestion) + spec.topology.common().framing,
+            config: Arc::new(config),
+        }
+    };
+    own.all.iter().map(build).collect()
 }
 
 /// Rejects networks with paths on which in-band telemetry does not fit the header.
@@ -118,12 +130,16 @@ fn check_hops(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
     });
 }
 
-/// Rejects workloads with queue pairs that also have settings of TCP.
+/// Rejects workloads with queue pairs that also have settings of TCP, and workloads over TCP with settings of queue pairs.
 fn check_workloads(spec: &Resolved, checker: &mut Checker<'_>) {
     for (index, workload) in spec.workload.iter().enumerate() {
+        let is_used = workload.roce().is_none() || workload.transport() == Transport::Roce;
+        checker.require(is_used, &format!("workload[{index}].roce"), || {
+            "must be left out, or the workload must have transport = \"roce\"".to_owned()
+        });
         if workload.transport() == Transport::Roce {
             checker.require(workload.tcp().is_none(), &format!("workload[{index}].tcp"), || {
-                "must be left out, because transport = \"roce\" has the settings of [roce]".to_owned()
+                "must be left out, because transport = \"roce\" has the settings of [roce] and workload.roce".to_owned()
             });
             let shares =
                 matches!(workload, Workload::PartitionAggregate(w) if w.answers == Answers::SameConnection);
@@ -198,6 +214,9 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     checker.require(roce.retry_count <= MOST_RETRIES, "roce.retry_count", || {
         format!("must be at most {MOST_RETRIES}, got {}", roce.retry_count)
     });
+    if let RoceOperation::Send(send) = &roce.operation {
+        check_send(send, &roce.recovery, checker);
+    }
     if let RoceRecovery::Irn(irn) = &roce.recovery {
         check_irn(irn, checker);
     }
@@ -205,6 +224,25 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     let notifies = config.congestion.uses_cnps();
     checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
         "must be left out, because this congestion control uses no congestion notification packets".to_owned()
+    });
+}
+
+fn check_send(send: &spec::Send, recovery: &RoceRecovery, checker: &mut Checker<'_>) {
+    let depth = send.receive_depth;
+    checker
+        .require(depth != Some(0), "roce.operation.receive_depth", || "must be at least 1, got 0".to_owned());
+    let is_in_order = matches!(recovery, RoceRecovery::GoBackN(_));
+    checker.require(depth.is_none() || is_in_order, "roce.operation.receive_depth", || {
+        "must be left out, or roce.recovery must be \"go-back-n\": packets that arrive out of order would need receive \
+         work requests before their turn, which is not modelled"
+            .to_owned()
+    });
+    checker.require(RnrTimer::of(send.rnr_timer.0).is_some(), "roce.operation.rnr_timer", || {
+        let times: Vec<_> = RnrTimer::all().map(|timer| timer.time().to_string()).collect();
+        format!("must be one of the times of InfiniBand, {}; got {}", times.join(", "), send.rnr_timer)
+    });
+    checker.require(send.rnr_retry <= MOST_RETRIES, "roce.operation.rnr_retry", || {
+        format!("must be at most {MOST_RETRIES}, got {}", send.rnr_retry)
     });
 }
 
@@ -239,10 +277,27 @@ fn path_mtu(roce: &Roce) -> Bytes {
     }
 }
 
+fn operation(operation: &RoceOperation) -> rdma::Operation {
+    match operation {
+        RoceOperation::Write(_) => rdma::Operation::Write,
+        RoceOperation::Send(send) => rdma::Operation::Send(rdma::Send {
+            receive: send.receive_depth.map(|depth| rdma::ReceiveQueue {
+                depth,
+                refill: send.refill.0,
+                rnr_timer: RnrTimer::of(send.rnr_timer.0).unwrap_or_default(),
+            }),
+            // `ibv_modify_qp(3)`: 7 means infinite retries.
+            rnr_retry: (send.rnr_retry < MOST_RETRIES).then_some(send.rnr_retry),
+        }),
+    }
+}
+
 fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
     let congestion = roce_presets::convert(&roce.congestion, setting);
     rdma::Config {
-        mtu: path_mtu(roce),
+        operation: operation(&roce.operation),
+        // Other sizes are rejected.
+        mtu: path_mtu(roce).clamp(MTUS.0, MTUS.1),
         recovery: match &roce.recovery {
             RoceRecovery::GoBackN(_) => rdma::Recovery::GoBackN,
             RoceRecovery::SelectiveRepeat(_) => rdma::Recovery::SelectiveRepeat,

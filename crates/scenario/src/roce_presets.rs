@@ -97,7 +97,7 @@ pub(crate) fn note(given: &RoceCongestion, filled: &RoceCongestion) -> Option<St
     let (given, filled) = (table(given), table(filled));
     let mut keys = Vec::new();
     list(&filled, Some(&given), "", &mut keys);
-    (!keys.is_empty()).then(|| format!("roce.congestion {} sets {}", filled["kind"], keys.join(", ")))
+    (!keys.is_empty()).then(|| format!("congestion {} sets {}", filled["kind"], keys.join(", ")))
 }
 
 /// Lists the values that `given` leaves out, with their keys.

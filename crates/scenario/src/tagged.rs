@@ -252,19 +252,32 @@ const NOT_MODELLED: [&str; 27] = [
 const QUEUE_PAIRS: &str =
     "it controls queue pairs: set transport = \"roce\" in a workload, and roce.congestion";
 const RDMA: &str = "set transport = \"roce\" in a workload";
+const ATOMICS: &str = "atomics are not modelled: use another operation, with messages of 8 bytes";
+const DATAGRAMS: &str = "unreliable datagrams are not modelled, only reliable connections: use transport = \"roce\" with \
+                         roce.operation = \"send\", or a workload of kind \"udp\"";
+const UNRELIABLE: &str =
+    "unreliable connections are not modelled, only reliable ones: use transport = \"roce\"";
 
 /// Names, in lower case, of mechanisms that other keys set, with a remedy.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 18] = [
+    ("atomic", ATOMICS),
+    ("atomics", ATOMICS),
+    ("compare-and-swap", ATOMICS),
     ("dcqcn", QUEUE_PAIRS),
+    ("fetch-and-add", ATOMICS),
     ("hpcc", QUEUE_PAIRS),
     ("pfc", "set switch.lossless"),
     ("powertcp", QUEUE_PAIRS),
     ("rdma", RDMA),
     ("roce", RDMA),
+    ("roce-uc", UNRELIABLE),
+    ("roce-ud", DATAGRAMS),
     ("rocev2", RDMA),
     ("swift", QUEUE_PAIRS),
     ("theta-powertcp", QUEUE_PAIRS),
     ("timely", QUEUE_PAIRS),
+    ("uc", UNRELIABLE),
+    ("ud", DATAGRAMS),
 ];
 
 /// Returns how to set the mechanism named `found`, if other keys set it.

@@ -20,6 +20,7 @@ mod queries;
 mod renamed;
 mod robust;
 mod roce;
+mod roce_operations;
 mod schema;
 mod timing;
 mod topology;

@@ -7,7 +7,7 @@ use shallows_scenario::{Experiment, SendLimits};
 use crate::common::parse;
 
 /// Hosts at two switches. A full packet has 1,082 bytes on the wire without telemetry.
-const SCENARIO: &str = r#"
+pub(crate) const SCENARIO: &str = r#"
 [topology]
 kind = "dumbbell"
 left = 2

@@ -44,6 +44,7 @@ mod queries;
 mod queueing;
 mod roce;
 mod roce_controls;
+mod roce_operations;
 mod shaped;
 mod storms;
 mod switch_papers;

@@ -7,7 +7,7 @@ use crate::common::{parse, run};
 use crate::lossless::on_any_number_of_threads;
 
 /// Two hosts at a switch. A packet has 1,000 bytes of data and 1,044 + 38 on the wire, the first of a message 1,098.
-const PAIR: &str = r#"
+pub(crate) const PAIR: &str = r#"
     host.jitter = "off"
 
     [topology]
@@ -31,7 +31,7 @@ const PAIR: &str = r#"
     size = "10KB"
 "#;
 
-fn completion_times(report: &Report) -> Vec<Option<Duration>> {
+pub(crate) fn completion_times(report: &Report) -> Vec<Option<Duration>> {
     report.flows().map(|flow| flow.completion_time).collect()
 }
 

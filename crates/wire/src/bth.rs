@@ -18,6 +18,14 @@ const PARTITION: u16 = 0xffff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
+    /// First of several packets of a SEND.
+    SendFirst = 0x00,
+    /// Packet of a SEND that is neither its first nor its last.
+    SendMiddle = 0x01,
+    /// Last of several packets of a SEND.
+    SendLast = 0x02,
+    /// Only packet of a SEND.
+    SendOnly = 0x04,
     /// First of several packets of an RDMA WRITE.
     WriteFirst = 0x06,
     /// Packet of an RDMA WRITE that is neither its first nor its last.
@@ -32,7 +40,11 @@ pub enum Opcode {
     Cnp = 0x81,
 }
 
-const OPCODES: [Opcode; 6] = [
+const OPCODES: [Opcode; 10] = [
+    Opcode::SendFirst,
+    Opcode::SendMiddle,
+    Opcode::SendLast,
+    Opcode::SendOnly,
     Opcode::WriteFirst,
     Opcode::WriteMiddle,
     Opcode::WriteLast,
@@ -94,15 +106,29 @@ pub fn emit_reth(address: u64, length: u32, bytes: &mut [u8]) {
     bytes[12..RETH_LEN].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Writes an AETH to the first [`AETH_LEN`] bytes: an acknowledgement without a limit of credits, or a NAK for a PSN sequence error.
+/// Syndrome of an AETH (InfiniBand, section 9.7.5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syndrome {
+    /// Acknowledgement without a limit of credits.
+    Ack,
+    /// NAK of a responder without a receive work request, with the code of the RNR timer, from 0 to 31.
+    RnrNak(u8),
+    /// NAK for a PSN sequence error.
+    SequenceError,
+}
+
+/// Writes an AETH with a zero message sequence number to the first [`AETH_LEN`] bytes.
 ///
 /// # Panics
 ///
 /// If `bytes` is shorter than [`AETH_LEN`].
-pub fn emit_aeth(is_nak: bool, bytes: &mut [u8]) {
-    const UNLIMITED: u8 = 0x1f;
-    const SEQUENCE_ERROR: u8 = 0x60;
-    bytes[..AETH_LEN].copy_from_slice(&[if is_nak { SEQUENCE_ERROR } else { UNLIMITED }, 0, 0, 0]);
+pub fn emit_aeth(syndrome: Syndrome, bytes: &mut [u8]) {
+    let syndrome = match syndrome {
+        Syndrome::Ack => 0x1f,
+        Syndrome::RnrNak(timer) => 0x20 | timer,
+        Syndrome::SequenceError => 0x60,
+    };
+    bytes[..AETH_LEN].copy_from_slice(&[syndrome, 0, 0, 0]);
 }
 
 /// Returns the ICRC of an IPv4 packet that consists of `headers` (with an IPv4 header of 20 bytes, UDP and BTH) and of `zeros` zero bytes. The
@@ -145,10 +171,12 @@ mod tests {
         let mut bytes = [0xee; RETH_LEN];
         emit_reth(0x0102_0304_0506_0708, 0x090a_0b0c, &mut bytes);
         assert_eq!(bytes, [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 9, 10, 11, 12]);
-        emit_aeth(true, &mut bytes);
-        assert_eq!(bytes[..AETH_LEN], [0x60, 0, 0, 0]);
-        emit_aeth(false, &mut bytes);
-        assert_eq!(bytes[..AETH_LEN], [0x1f, 0, 0, 0]);
+        let syndromes =
+            [(Syndrome::SequenceError, 0x60), (Syndrome::Ack, 0x1f), (Syndrome::RnrNak(12), 0x2c)];
+        for (syndrome, expected) in syndromes {
+            emit_aeth(syndrome, &mut bytes);
+            assert_eq!(bytes[..AETH_LEN], [expected, 0, 0, 0]);
+        }
     }
 
     proptest! {

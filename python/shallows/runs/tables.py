@@ -240,8 +240,10 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
         return None
     columns = {
         "queue pairs": "queue_pairs",
-        "ended by errors": "retries_exhausted",
+        "ended by timeouts": "retries_exhausted",
+        "ended by RNR": "rnr_retries_exhausted",
         "NAKs": "naks",
+        "RNR NAKs": "rnr_naks",
         "timeouts": "timeouts",
         "retransmits": "retransmits",
         "CNPs": "cnps",
@@ -250,8 +252,12 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
         "increases": "increases",
     }
     row = [f"{counts[key]:,}" for key in columns.values()]
-    note = "INT: acknowledgements with in-band telemetry."
-    return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note if counts["telemetry"] else "")
+    notes = {
+        "telemetry": "INT: acknowledgements with in-band telemetry.",
+        "rnr_naks": "RNR: receiver not ready, because it has no receive work request.",
+    }
+    note = " ".join(text for key, text in notes.items() if counts[key])
+    return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note)
 
 
 def queries(summary: Mapping[str, Any]) -> Table | None:

@@ -5,11 +5,11 @@
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header, HostId};
-use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
+use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReply, RdmaReplyKind};
 use shallows_scenario::Experiment;
 use shallows_switch::pfc::Frame as PfcFrame;
 use shallows_wire::address::{address, mac};
-use shallows_wire::bth::{self, Opcode};
+use shallows_wire::bth::{self, Opcode, Syndrome};
 use shallows_wire::checksum::Sum;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::tcp_options::{Options, Timestamps};
@@ -220,14 +220,20 @@ fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &
 /// the RETH is that of the packet, because a packet does not contain the length of its message.
 fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut Frame) {
     let queue_pair = header.ports().0;
+    let [only, first, middle, last] = match data.operation {
+        RdmaOperation::Write => {
+            [Opcode::WriteOnly, Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast]
+        }
+        RdmaOperation::Send => [Opcode::SendOnly, Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast],
+    };
     let opcode = match (data.first, data.last) {
-        (true, true) => Opcode::WriteOnly,
-        (true, false) => Opcode::WriteFirst,
-        (false, false) => Opcode::WriteMiddle,
-        (false, true) => Opcode::WriteLast,
+        (true, true) => only,
+        (true, false) => first,
+        (false, false) => middle,
+        (false, true) => last,
     };
     write_bth(header, queue_pair, opcode, (data.psn, data.ack_request), ip_len, frame);
-    if data.first {
+    if data.first && data.operation == RdmaOperation::Write {
         bth::emit_reth(data.offset, data.len.into(), frame.room(bth::RETH_LEN));
     }
 }
@@ -235,15 +241,16 @@ fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut 
 /// Writes the headers of a reply of a queue pair. A NACK of selective repeat or IRN appears as a NAK, because InfiniBand has no other form.
 fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &mut Frame) {
     let queue_pair = header.ports().1;
-    let (opcode, is_nak) = match reply.kind {
+    let syndrome = match reply.kind {
         RdmaReplyKind::Cnp => return write_bth(header, queue_pair, Opcode::Cnp, (0, false), ip_len, frame),
-        RdmaReplyKind::Ack => (Opcode::Acknowledge, false),
-        RdmaReplyKind::Nak | RdmaReplyKind::SelectiveNack { .. } => (Opcode::Acknowledge, true),
+        RdmaReplyKind::Ack => Syndrome::Ack,
+        RdmaReplyKind::RnrNak(timer) => Syndrome::RnrNak(timer.code()),
+        RdmaReplyKind::Nak | RdmaReplyKind::SelectiveNack { .. } => Syndrome::SequenceError,
     };
-    // An acknowledgement has the PSN of the last packet that it covers, a NAK that of the missing packet (InfiniBand, section 9.7.5).
-    let psn = if is_nak { reply.psn } else { reply.psn.wrapping_sub(1) };
-    write_bth(header, queue_pair, opcode, (psn, false), ip_len, frame);
-    bth::emit_aeth(is_nak, frame.room(bth::AETH_LEN));
+    // An acknowledgement has the PSN of the last packet that it covers, a NAK that of the packet to send again (InfiniBand, section 9.7.5).
+    let psn = if syndrome == Syndrome::Ack { reply.psn.wrapping_sub(1) } else { reply.psn };
+    write_bth(header, queue_pair, Opcode::Acknowledge, (psn, false), ip_len, frame);
+    bth::emit_aeth(syndrome, frame.room(bth::AETH_LEN));
 }
 
 /// Writes the headers of a packet of a queue pair up to the BTH, which has a PSN and optionally requests an acknowledgement. RoCEv2 packets

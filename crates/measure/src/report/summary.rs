@@ -100,7 +100,9 @@ impl Report {
         json!({
             "queue_pairs": counts.queue_pairs,
             "retries_exhausted": counts.retries_exhausted,
+            "rnr_retries_exhausted": counts.rnr_retries_exhausted,
             "naks": counts.naks,
+            "rnr_naks": counts.rnr_naks,
             "timeouts": counts.timeouts,
             "retransmits": counts.retransmits,
             "cnps": counts.cnps,
@@ -216,6 +218,13 @@ impl Report {
         if counts.abandoned > 0 {
             warnings
                 .push(format!("flows that waited for these queue pairs never began ({})", counts.abandoned));
+        }
+        if counts.rnr_retries_exhausted > 0 {
+            warnings.push(format!(
+                "queue pairs ended with an error ({}), because their responders had no receive work requests: RNR \
+                 retries were exhausted",
+                counts.rnr_retries_exhausted
+            ));
         }
         if self.experiment.controls_queue_pairs() && counts.cuts == 0 {
             warnings

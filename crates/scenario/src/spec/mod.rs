@@ -47,7 +47,7 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
-pub(crate) use roce::{Cnp, Irn, Roce, RoceRecovery, Send, Transport};
+pub(crate) use roce::{Cnp, Irn, NicSend, Roce, RoceOperation, RoceRecovery, Send, Transport};
 pub(crate) use roce_congestion::RoceCongestion;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;
@@ -146,6 +146,32 @@ impl Workload {
             Self::BlockTransfer(w) => w.transport,
             Self::FlowList(w) => w.transport,
             Self::Udp(_) | Self::Ping(_) => Transport::Tcp,
+        }
+    }
+
+    /// Returns the workload's own `roce` table, or `None` if it has none.
+    pub(crate) fn roce(&self) -> Option<&toml::Table> {
+        match self {
+            Self::Poisson(w) => w.roce.as_ref(),
+            Self::LongLived(w) => w.roce.as_ref(),
+            Self::Incast(w) => w.roce.as_ref(),
+            Self::PartitionAggregate(w) => w.roce.as_ref(),
+            Self::BlockTransfer(w) => w.roce.as_ref(),
+            Self::FlowList(w) => w.roce.as_ref(),
+            Self::Udp(_) | Self::Ping(_) => None,
+        }
+    }
+
+    /// Replaces the workload's own `roce` table. The workload must send flows.
+    pub(crate) fn set_roce(&mut self, roce: toml::Table) {
+        match self {
+            Self::Poisson(w) => w.roce = Some(roce),
+            Self::LongLived(w) => w.roce = Some(roce),
+            Self::Incast(w) => w.roce = Some(roce),
+            Self::PartitionAggregate(w) => w.roce = Some(roce),
+            Self::BlockTransfer(w) => w.roce = Some(roce),
+            Self::FlowList(w) => w.roce = Some(roce),
+            Self::Udp(_) | Self::Ping(_) => unreachable!("datagrams and echo requests use no queue pairs"),
         }
     }
 
@@ -262,7 +288,7 @@ pub(crate) struct Nic {
     pub(crate) receive: Option<Receive>,
     /// Limits on the data that queue pairs of the NIC send. Requires a workload with `transport = "roce"`. Default: no limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) send: Option<Send>,
+    pub(crate) send: Option<NicSend>,
     /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pfc_storm: Option<PfcStorm>,

@@ -7,7 +7,7 @@ use toml::Table;
 
 use super::Tcp;
 use super::omitted::is_default;
-use super::roce::Transport;
+use super::roce::{Roce, Transport};
 use super::workload::{Class, Connections, Sizes};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Time};
@@ -79,6 +79,10 @@ pub(crate) struct PartitionAggregate {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 /// Choice of the client that sends a query.
@@ -208,6 +212,10 @@ pub(crate) struct BlockTransfer {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 fn request() -> Size {

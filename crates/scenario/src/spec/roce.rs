@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
+use super::omitted::is_default;
 use super::roce_congestion::{NoControl, RoceCongestion};
 use crate::quantity::{Automatic, PacketRate, Size, Speed, Time};
 use crate::tagged::tagged;
@@ -15,15 +16,18 @@ pub(crate) enum Transport {
     /// TCP, with the settings of `[tcp]`.
     #[default]
     Tcp,
-    /// RDMA over converged Ethernet, version 2 (RoCEv2), with the settings of `[roce]`. Each flow is an RDMA WRITE on a queue pair.
+    /// RDMA over converged Ethernet, version 2 (RoCEv2), with the settings of `[roce]`. Each flow is a message on a queue pair.
     Roce,
 }
 
 /// RoCEv2: queue pairs of the workloads with `transport = "roce"`. Every connection is a reliable connection (RC), and every flow is one
-/// RDMA WRITE.
+/// message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Roce {
+    /// Operation of the messages. Default `"write"`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) operation: RoceOperation,
     /// Data of a full packet (path MTU), 256 B to 4096 B. InfiniBand allows only powers of two. Default `"auto"`: the largest power of two
     /// that fits the MTU of all hosts.
     #[serde(default)]
@@ -56,7 +60,7 @@ pub(crate) struct Roce {
 /// Limits of a NIC on the data that its queue pairs send. They apply to all queue pairs of the NIC together, which the NIC serves in turns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Send {
+pub(crate) struct NicSend {
     /// Largest number of packets with data per second. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) packet_rate: Option<PacketRate>,
@@ -91,6 +95,48 @@ impl Default for Cnp {
     fn default() -> Self {
         Self { interval: interval(), latency: no_time(), out_of_order: false, class: None }
     }
+}
+
+tagged! {
+    /// Operation of the messages of queue pairs.
+    RoceOperation, "operation" {
+        /// RDMA WRITE: the sender writes to memory of the receiver, whose processor takes no part.
+        "write" => Write(Write),
+        /// SEND: each message consumes a receive work request of the receiver.
+        "send" => Send(Send),
+    }
+}
+
+impl Default for RoceOperation {
+    fn default() -> Self {
+        Self::Write(Write {})
+    }
+}
+
+/// RDMA WRITE without immediate data.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Write {}
+
+/// SEND, and the receive queue of its receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Send {
+    /// Number of receive work requests of each queue pair. If all are in use when a message begins, the receiver answers that it is not ready
+    /// (RNR NAK). Only with `recovery = "go-back-n"`. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) receive_depth: Option<u32>,
+    /// Time from the arrival of the last packet of a message until the receiver posts its receive work request again. Default `"0s"`.
+    #[serde(default = "no_time")]
+    pub(crate) refill: Time,
+    /// Time for which the sender waits after an RNR NAK, one of the 32 times of InfiniBand. Default `"640us"` (`ibv_qp_attr.min_rnr_timer`
+    /// 12).
+    #[serde(default = "rnr_timer")]
+    pub(crate) rnr_timer: Time,
+    /// Number of consecutive RNR NAKs without progress, from 0 to 6, after which a queue pair ends with an error; 7 for no limit. Default 7
+    /// (`ibv_qp_attr.rnr_retry`).
+    #[serde(default = "seven")]
+    pub(crate) rnr_retry: u32,
 }
 
 tagged! {
@@ -135,6 +181,7 @@ pub(crate) struct Irn {
 impl Default for Roce {
     fn default() -> Self {
         Self {
+            operation: RoceOperation::default(),
             mtu: Automatic::Auto,
             recovery: go_back_n(),
             ack_every: one(),
@@ -174,6 +221,10 @@ fn timeout() -> Time {
 
 fn interval() -> Time {
     Time(Duration::from_micros(50))
+}
+
+fn rnr_timer() -> Time {
+    Time(Duration::from_micros(640))
 }
 
 fn low() -> Time {

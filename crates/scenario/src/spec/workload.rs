@@ -7,7 +7,7 @@ use toml::Table;
 
 use super::Tcp;
 use super::omitted::is_default;
-use super::roce::Transport;
+use super::roce::{Roce, Transport};
 use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
@@ -59,6 +59,10 @@ pub(crate) struct Poisson {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 /// Method that draws the times, pairs and sizes of flows.
@@ -258,6 +262,10 @@ pub(crate) struct LongLived {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 /// Rounds in which several senders send to the same receiver at once.
@@ -305,6 +313,10 @@ pub(crate) struct Incast {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 /// Flows listed in a file.
@@ -330,6 +342,10 @@ pub(crate) struct FlowList {
     /// Transport of the workload's flows. Default `"tcp"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) transport: Transport,
+    /// Settings of this workload's queue pairs. They take precedence over `[roce]`. Only with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<Table>,
 }
 
 /// Unresponsive datagrams from every sender to every receiver.

@@ -18,6 +18,7 @@ use crate::check::Checker;
 use crate::experiment::{Connections, DatagramSource, HostConfigs, Pairs, Probe, WarmUp};
 use crate::groups::HostGroup;
 use crate::hosts::HostSet;
+use crate::own_roce::{OwnRoce, OwnRoces};
 use crate::resolved::Resolved;
 use crate::spec::{self, LoadOf, Workload};
 use crate::topology::Network;
@@ -58,15 +59,15 @@ struct Builder<'a, 'c, 'd> {
 /// Builds the traffic of `spec`. Problems are recorded in `checker`.
 pub(crate) fn build(
     spec: &Resolved,
+    own_roce: &OwnRoces,
     network: &Network,
     hosts: &HostConfigs,
-    seed: u64,
     checker: &mut Checker<'_>,
 ) -> CheckedTraffic {
     let end = spec.stop.at.map(|at| Instant(at.0.0));
     let offered = vec![0.0; network.links.len()];
-    let mut builder =
-        Builder { network, hosts, seed, end, checker, traffic: CheckedTraffic::default(), offered };
+    let traffic = CheckedTraffic::default();
+    let mut builder = Builder { network, hosts, seed: spec.seed, end, checker, traffic, offered };
     for (index, workload) in spec.workload.iter().enumerate() {
         let key = format!("workload[{index}]");
         match workload {
@@ -86,10 +87,10 @@ pub(crate) fn build(
             builder.class_of_replies(class, &format!("{key}tcp.ack_class"));
         }
     }
-    if let Some(roce) = &spec.roce {
-        for (key, class) in [("roce.ack_class", roce.ack_class), ("roce.cnp.class", roce.cnp.class)] {
+    for OwnRoce { key, roce } in &own_roce.all {
+        for (name, class) in [("ack_class", roce.ack_class), ("cnp.class", roce.cnp.class)] {
             if let Some(class) = class {
-                builder.class_of_replies(class, key);
+                builder.class_of_replies(class, &format!("{key}.{name}"));
             }
         }
     }

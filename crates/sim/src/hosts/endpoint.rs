@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_measure::QueuePairCounts;
-use shallows_rdma::{Requester, Responder};
+use shallows_rdma::{Ended, Requester, Responder};
 use shallows_transport::{Config, Receiver, Sender};
 
 use crate::hosts::transports::Transport;
@@ -124,9 +124,11 @@ impl Endpoint {
         let (stats, digest) = (requester.stats(), requester.digest());
         QueuePairCounts {
             queue_pairs: 1,
-            retries_exhausted: requester.ended().is_some().into(),
             abandoned: 0,
+            retries_exhausted: (requester.ended() == Some(Ended::RetriesExhausted)).into(),
+            rnr_retries_exhausted: (requester.ended() == Some(Ended::RnrRetriesExhausted)).into(),
             naks: stats.naks.into(),
+            rnr_naks: requester.rnr_naks().into(),
             timeouts: stats.timeouts.into(),
             retransmits: stats.retransmits.into(),
             cnps: digest.cnps.into(),

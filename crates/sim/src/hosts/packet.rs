@@ -8,7 +8,7 @@ use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
 use shallows_core::rdma::{RdmaData, RdmaReply};
 use shallows_core::{Instant, prefetch};
 use shallows_rdma::congestion::Telemetry;
-use shallows_rdma::{MOST_HOPS, RETH};
+use shallows_rdma::{MOST_HOPS, extended_headers};
 
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
@@ -96,9 +96,9 @@ pub(crate) struct RdmaPacket {
 }
 
 impl RdmaPacket {
-    /// Returns the number of bytes in addition to the headers that every packet has: the data, and the RETH of the first packet.
+    /// Returns the number of bytes in addition to the headers that every packet has: the data, and extended headers.
     pub(crate) fn len(&self) -> u16 {
-        self.data.len + u16::from(self.data.first) * RETH.0 as u16
+        self.data.len + extended_headers(&self.data).0 as u16
     }
 }
 

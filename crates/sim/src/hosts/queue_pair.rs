@@ -272,9 +272,12 @@ impl Hosts {
         let (side, _) = self.sender_mut(place);
         let hearing = if side.generation == packet.name.generation {
             let requester = side.endpoint.requester();
-            let before = requester.acked();
+            let (before, had_ended) = (requester.acked(), requester.ended().is_some());
             requester.on_reply(now, &packet.reply, hops.entries());
             let acked = requester.acked();
+            if requester.ended().is_some() && !had_ended {
+                return self.fail(place, driver);
+            }
             hear(side, before, acked, now)
         } else {
             Hearing::Stale
