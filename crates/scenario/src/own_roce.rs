@@ -5,7 +5,6 @@ use toml::{Table, Value};
 use crate::document::{Path, Step};
 use crate::groups;
 use crate::resolved::Resolved;
-use crate::roce;
 use crate::spec::{Roce, Transport};
 
 /// Settings of the queue pairs of one or several workloads, with inherited settings filled in.
@@ -26,8 +25,13 @@ pub(crate) struct OwnRoces {
 }
 
 impl OwnRoces {
-    /// Reads the `roce` tables of the workloads. `tables` are the tables of the scenario, whose settings are inherited.
-    pub(crate) fn read(spec: &Resolved, tables: &Table) -> Result<Self, (Path, String)> {
+    /// Reads the `roce` tables of the workloads. `tables` are the tables of the scenario, whose settings are inherited; `spelled_out` fills in
+    /// defaults.
+    pub(crate) fn read(
+        spec: &Resolved,
+        tables: &Table,
+        spelled_out: impl Fn(&Roce) -> Roce,
+    ) -> Result<Self, (Path, String)> {
         let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
         for (index, workload) in spec.workload.iter().enumerate() {
             if workload.transport() != Transport::Roce {
@@ -39,7 +43,7 @@ impl OwnRoces {
                 Some(own) => {
                     let of_all = tables.get("roce").and_then(Value::as_table).cloned().unwrap_or_default();
                     let roce = groups::over(of_all, own).map_err(|error| groups::at(&place(index), error))?;
-                    (format!("workload[{index}].roce"), roce::spelled_out(&roce, roce::smallest_mtu(spec)))
+                    (format!("workload[{index}].roce"), spelled_out(&roce))
                 }
             };
             let known = found.all.iter().position(|known| known.roce == roce);

@@ -11,7 +11,7 @@ use crate::own_roce::OwnRoces;
 use crate::own_tcp::OwnTcps;
 use crate::resolve::resolve;
 use crate::resolved::Resolved;
-use crate::spec::{self, Spec};
+use crate::spec::{self, Roce, Spec};
 use crate::workload::Generator;
 use crate::{
     agreement, captures, flow_traces, groups, memory, ports, roce, tagged, tcp, timing, topology, workload,
@@ -46,7 +46,8 @@ pub fn parse(
     }
     let own = OwnTcps::read(&resolved, &document.table)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
-    let own_roce = OwnRoces::read(&resolved, &document.table)
+    let spelled_out = |given: &Roce| roce::spelled_out(given, roce::smallest_mtu(&resolved));
+    let own_roce = OwnRoces::read(&resolved, &document.table, spelled_out)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     let mut checker = Checker::new(&document, reader);
     check_name(resolved.name.as_deref().unwrap_or_default(), &mut checker);

@@ -55,7 +55,7 @@ fn the_acknowledgement_completes_a_flow_at_its_sender() {
 }
 
 /// Eight hosts behind one switch send to a host behind another one, in a lossless class.
-const INCAST: &str = r#"
+pub(crate) const INCAST: &str = r#"
     [topology]
     kind = "dumbbell"
     left = 8

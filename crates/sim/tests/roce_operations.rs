@@ -5,7 +5,7 @@ use shallows_sim::Report;
 
 use crate::common::{parse, run};
 use crate::lossless::on_any_number_of_threads;
-use crate::roce::{PAIR, completion_times};
+use crate::roce::{INCAST, PAIR, completion_times};
 
 fn counts(report: &Report, name: &str) -> u64 {
     report.summary()["queue_pairs"][name].as_u64().expect("a count")
@@ -57,12 +57,12 @@ fn rnr_retries_that_are_exhausted_end_a_queue_pair_with_their_reason() {
 
 #[test]
 fn workloads_can_have_different_operations_on_any_number_of_threads() {
-    let second = "[[workload]]\nkind = 'incast'\ntransport = 'roce'\nsenders = 0\nreceivers = 1\nsize = '1MB'\n\
+    let second = "[[workload]]\nkind = 'incast'\ntransport = 'roce'\nsenders = 0\nreceivers = 9\nsize = '1MB'\n\
                   roce = { operation = { kind = 'send', receive_depth = 1 }, congestion = 'swift' }";
-    let experiment = parse(&format!("{PAIR}\n{second}"), &[("roce.congestion", "dcqcn")]);
+    let experiment = parse(&format!("{INCAST}\n{second}"), &[("roce.congestion", "dcqcn")]);
     let (times, pairs) = on_any_number_of_threads(&experiment, |report| {
         (completion_times(report), report.summary()["queue_pairs"].clone())
     });
     assert!(times.iter().all(Option::is_some), "{times:?}");
-    assert_eq!(pairs["queue_pairs"], 2);
+    assert_eq!(pairs["queue_pairs"], 9);
 }
