@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -38,19 +39,29 @@ def test_a_run_tabulates_the_actions_of_its_queue_pairs(run: sh.Run) -> None:
     assert counts["cnps"] > 0
 
 
-def test_rnr_naks_are_tabulated(tmp_path: Path) -> None:
+def sends_that_are_refused(size: str) -> dict[str, object]:
+    """Return changes with which each queue pair sends two messages; the second is refused three times."""
     operation = {"kind": "send", "receive_depth": 1, "refill": "1s", "rnr_timer": "10us", "rnr_retry": 2}
     connections = {"kind": "persistent", "when_busy": "queue"}
-    rounds = {"repeats": 2, "period": "1ms", "size": "1KB", "connections": connections}
+    rounds = {"repeats": 2, "period": "1ms", "size": size, "connections": connections}
     changes = {f"workload.0.{key}": value for key, value in rounds.items()}
-    run = sh.run(MODEL, {"roce.operation": operation, "stop.at": "10ms"} | changes, out=tmp_path / "run")
+    return {"roce.operation": operation, "stop.at": "10ms"} | changes
+
+
+def test_rnr_naks_are_tabulated(tmp_path: Path) -> None:
+    run = sh.run(MODEL, sends_that_are_refused("1KB"), out=tmp_path / "run")
     table = tables.queue_pairs(run.summary)
     assert table is not None
-    # On each queue pair, the second message is refused three times. Then the queue pair ends.
+    # Each of the 8 queue pairs ends after three RNR NAKs.
     found = dict(zip(table.columns, table.rows[0], strict=True))
     assert (found["ended by timeouts"], found["ended by RNR"], found["RNR NAKs"]) == ("0", "8", "24")
     assert "RNR: receiver not ready" in (table.note or "")
     assert measure(run, "queue_pairs.rnr_naks") == 24
+
+
+def test_runs_without_counts_of_rnr_are_tabulated_with_zeros(run: sh.Run) -> None:
+    counts = {name: n for name, n in run.summary["queue_pairs"].items() if not name.startswith("rnr")}
+    assert tables.queue_pairs({"queue_pairs": counts}) == tables.queue_pairs(run.summary)
 
 
 def test_counts_of_queue_pairs_are_metrics(run: sh.Run) -> None:
@@ -107,6 +118,20 @@ def test_a_capture_of_queue_pairs_is_read_by_tshark(tmp_path: Path) -> None:
     acks = {("4791", "17", str(psn), "0") for psn in range(3)}
     assert set(rows) == data | acks
     assert len(rows) == 8 * 6
+    assert count(captured, "_ws.malformed") == 0
+
+
+@needs_tshark
+def test_a_capture_of_sends_and_rnr_naks_is_read_by_tshark(tmp_path: Path) -> None:
+    changes = sends_that_are_refused("2500B") | {"measure.captures": [{"hosts": 8, "snap": "9100B"}]}
+    captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]
+    names = [f"infiniband.{name}" for name in ("bth.opcode", "bth.psn", "aeth.syndrome")]
+    rows = Counter(tuple(row) for row in fields(captured, names, "infiniband"))
+    # SEND first, middle and last are 0, 1 and 2. The three packets of the second message are sent thrice.
+    sends = {(str(psn % 3), str(psn), ""): 8 if psn < 3 else 24 for psn in range(6)}
+    # The syndrome of an RNR NAK is 32 and the code of its timer, which is 1 for 10 µs.
+    replies = {("17", str(psn), "31"): 8 for psn in range(3)} | {("17", "3", "33"): 24}
+    assert rows == sends | replies
     assert count(captured, "_ws.malformed") == 0
 
 

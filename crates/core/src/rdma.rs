@@ -54,7 +54,7 @@ pub enum RdmaReplyKind {
     Cnp,
 }
 
-/// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand (volume 1, section 9.7.5.2.8), by its code.
+/// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand, by its code (listed in ibv_modify_qp(3)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RnrTimer(u8);
 

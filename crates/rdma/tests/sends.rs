@@ -34,7 +34,7 @@ fn packets_of_a_send_have_no_extended_header() {
 #[test]
 fn a_message_waits_for_a_receive_work_request() {
     // The two packets of the first message leave at 0 and 1,100 ns, and arrive 5 µs later. The packet of the second one arrives at 7,200 ns.
-    // The work request is posted again at 6,100 + 50,000 ns, so the packet that is sent again at 12,200 + 80,000 ns is accepted.
+    // The work request is posted again at 6,100 + 50,000 ns, so the packet that is retransmitted at 12,200 + 80,000 ns is accepted.
     let mut pair = Pair::losing(sends(1, 50, None), &[]);
     pair.post(ns(0), 2_000);
     pair.post(ns(0), 1_000);

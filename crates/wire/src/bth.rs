@@ -106,7 +106,7 @@ pub fn emit_reth(address: u64, length: u32, bytes: &mut [u8]) {
     bytes[12..RETH_LEN].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Syndrome of an AETH (InfiniBand, section 9.7.5.2).
+/// Syndrome of an AETH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
     /// Acknowledgement without a limit of credits.

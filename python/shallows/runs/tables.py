@@ -251,12 +251,13 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
         "rate cuts": "cuts",
         "increases": "increases",
     }
-    row = [f"{counts[key]:,}" for key in columns.values()]
+    # Runs of older versions lack the counts of RNR.
+    row = [f"{counts.get(key, 0):,}" for key in columns.values()]
     notes = {
         "telemetry": "INT: acknowledgements with in-band telemetry.",
         "rnr_naks": "RNR: receiver not ready, because it has no receive work request.",
     }
-    note = " ".join(text for key, text in notes.items() if counts[key])
+    note = " ".join(text for key, text in notes.items() if counts.get(key))
     return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note)
 
 

@@ -270,8 +270,8 @@ _OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dr
 _LOST_LOSSLESS = ("dropped", "ttl_expired", "dropped_by_watchdog")
 _OF_LOSSLESS = ("pauses", "frames", "paused_us", "storms", "max_headroom_bytes", *_LOST_LOSSLESS)
 _QUEUE_PAIRS = (
-    *("queue_pairs", "retries_exhausted", "rnr_retries_exhausted", "naks", "rnr_naks", "timeouts", "retransmits"),
-    *("cnps", "telemetry", "cuts", "increases"),
+    *("queue_pairs", "retries_exhausted", "rnr_retries_exhausted", "naks", "rnr_naks"),
+    *("timeouts", "retransmits", "cnps", "telemetry", "cuts", "increases"),
 )
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 
