@@ -21,6 +21,8 @@ pub struct Config {
     pub ack_every: u32,
     /// Retransmission timeout. IRN has timeouts of its own.
     pub timeout: Duration,
+    /// Adaptive timeouts up to `timeout`; `None` if all timeouts take `timeout`, and with IRN.
+    pub adaptive: Option<Adaptive>,
     /// Number of consecutive timeouts without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
     pub retry_count: Option<u32>,
     /// Congestion notification packets.
@@ -67,6 +69,26 @@ pub enum Recovery {
     SelectiveRepeat,
     /// IRN (Mittal et al., SIGCOMM '18).
     Irn(Irn),
+}
+
+/// Adaptive retransmission timeouts of ConnectX NICs (NVIDIA, "Adaptive Retransmission: Parameters Control", August 2025).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adaptive {
+    /// Shortest timeout, and the timeout of a new queue pair; above zero and at most [`Config::timeout`].
+    pub first: Duration,
+    /// Number of consecutive timeouts of the same length before they double; at least 1.
+    pub attempts: u32,
+    /// Effect of an acknowledgement of new data.
+    pub decrease: Decrease,
+}
+
+/// Effect of an acknowledgement of new data on an adaptive timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decrease {
+    /// The timeout is divided by this number.
+    By(u64),
+    /// The timeout is the first one again.
+    Reset,
 }
 
 /// Parameters of IRN.

@@ -4,6 +4,7 @@
 //! one way, from a [`Requester`] at one host to a [`Responder`] at the other. The driver owns the network and the timers.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod config;
 pub mod congestion;
 mod messages;
@@ -15,8 +16,8 @@ mod requester;
 mod responder;
 
 pub use config::{
-    AETH, CNP_PAYLOAD, Config, HEADERS, INT, Irn, MOST_HOPS, Notification, Operation, RETH, ReceiveQueue,
-    Recovery, Send, extended_headers,
+    AETH, Adaptive, CNP_PAYLOAD, Config, Decrease, HEADERS, INT, Irn, MOST_HOPS, Notification, Operation,
+    RETH, ReceiveQueue, Recovery, Send, extended_headers,
 };
 pub use requester::{Ended, Requester, Stats};
 pub use responder::{Replies, Responder};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReply, RdmaReplyKind, RnrTimer};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
+use crate::adaptive::AdaptiveTimeout;
 use crate::config::{Config, Operation, Recovery, extended_headers};
 use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
@@ -25,7 +26,8 @@ pub struct Stats {
 /// Reason for which a queue pair has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows.
+    /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows. With adaptive timeouts, it expired after at
+    /// least [`Config::retry_count`] times [`Config::timeout`] without progress.
     RetriesExhausted,
     /// The responder had no receive work request more often in a row than [`Send::rnr_retry`](crate::Send::rnr_retry) allows.
     RnrRetriesExhausted,
@@ -60,6 +62,8 @@ pub struct Requester {
     pacer: Pacer,
     /// Time at which the retransmission timer was started; `None` while it is stopped.
     timer: Option<Instant>,
+    /// Adaptive timeout, if the queue pair has one.
+    adaptive: Option<Box<AdaptiveTimeout>>,
     /// Timeouts since the last progress.
     retries: u32,
     /// Time before which the requester sends nothing, because of an RNR NAK.
@@ -83,6 +87,7 @@ impl Requester {
         let congestion = config.congestion.build(line_rate);
         let pacer = Pacer::new(congestion.pace());
         Self {
+            adaptive: config.adaptive.map(|config| Box::new(AdaptiveTimeout::new(config))),
             config,
             congestion,
             overhead,
@@ -255,6 +260,9 @@ impl Requester {
             self.scoreboard = None;
         }
         (self.retries, self.rnr_retries) = (0, 0);
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.on_progress();
+        }
         // IB specification, o9-85: an acknowledgement restarts the timer while packets are outstanding.
         self.timer = (self.next > self.una).then_some(now);
     }
@@ -299,8 +307,11 @@ impl Requester {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        self.timer = None;
-        if self.config.retry_count == Some(self.retries) {
+        let started = self.timer.take().expect("a timer that has expired was started");
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.on_timeout(started, self.config.timeout);
+        }
+        if self.is_exhausted(now) {
             self.ended = Some(Ended::RetriesExhausted);
             return;
         }
@@ -316,6 +327,16 @@ impl Requester {
         };
         let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(una, sent)));
         board.on_timeout(una, sent, lost_before);
+    }
+
+    /// Returns whether a timeout is the last one.
+    fn is_exhausted(&self, now: Instant) -> bool {
+        let Some(most) = self.config.retry_count else { return false };
+        match &self.adaptive {
+            None => self.retries == most,
+            // `qp_total_timeout`: the queue pair fails without progress for its timeout times its number of retries.
+            Some(adaptive) => adaptive.stuck_for(now) >= self.config.timeout * u64::from(most),
+        }
     }
 
     /// Moves back to the first packet that is not acknowledged.
@@ -348,7 +369,9 @@ impl Requester {
         match self.config.recovery {
             Recovery::Irn(irn) if self.next - self.una <= u64::from(irn.few) => irn.low_timeout,
             Recovery::Irn(irn) => irn.high_timeout,
-            Recovery::GoBackN | Recovery::SelectiveRepeat => self.config.timeout,
+            Recovery::GoBackN | Recovery::SelectiveRepeat => {
+                self.adaptive.as_ref().map_or(self.config.timeout, |adaptive| adaptive.timeout())
+            }
         }
     }
 

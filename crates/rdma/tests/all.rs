@@ -2,6 +2,7 @@
 
 mod pair;
 
+mod adaptive;
 mod controls;
 mod go_back_n;
 mod goodput;

@@ -25,6 +25,7 @@ pub(crate) fn config(recovery: Recovery) -> Config {
         recovery,
         ack_every: 1,
         timeout: Duration::from_micros(50),
+        adaptive: None,
         retry_count: None,
         notification: Notification { interval: None, latency: Duration::ZERO, out_of_order: false },
         congestion: congestion::Config::None,

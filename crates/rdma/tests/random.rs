@@ -5,7 +5,9 @@ use shallows_core::random::Stream;
 use shallows_core::rdma::RnrTimer;
 use shallows_core::{Bytes, Duration};
 use shallows_rdma::congestion::{self, Window, connectx, dcqcn, dctcp, powertcp, swift, timely};
-use shallows_rdma::{Config, Ended, Irn, Notification, Operation, ReceiveQueue, Recovery, Send, Stats};
+use shallows_rdma::{
+    Adaptive, Config, Decrease, Ended, Irn, Notification, Operation, ReceiveQueue, Recovery, Send, Stats,
+};
 
 use crate::pair::{Fate, Pair, RATE, Sent, config, ns};
 
@@ -74,6 +76,10 @@ fn operation(recovery: Recovery) -> impl Strategy<Value = Operation> {
     prop_oneof![Just(Operation::Write), send]
 }
 
+fn decrease() -> impl Strategy<Value = Decrease> {
+    prop_oneof![Just(Decrease::Reset), Just(Decrease::By(2)), Just(Decrease::By(4))]
+}
+
 prop_compose! {
     fn any_config()(recovery in recovery())(
         operation in operation(recovery),
@@ -82,11 +88,16 @@ prop_compose! {
         mtu in 1u64..5_000,
         ack_every in 1u32..40,
         timeout in 5u64..200,
+        adaptive in prop::option::of((1u64..200, 1u32..4, decrease())),
         retry_count in prop::option::of(0u32..20),
         (interval, latency, out_of_order) in (prop::option::of(0u64..50), 0u64..60, any::<bool>()),
     ) -> Config {
         let interval = interval.map(Duration::from_micros);
         let notification = Notification { interval, latency: Duration::from_micros(latency), out_of_order };
+        let adaptive = adaptive.filter(|_| !matches!(recovery, Recovery::Irn(_)));
+        let adaptive = adaptive.map(|(first, attempts, decrease)| {
+            Adaptive { first: Duration::from_micros(first.min(timeout)), attempts, decrease }
+        });
         let timeout = Duration::from_micros(timeout);
         Config {
             operation,
@@ -94,6 +105,7 @@ prop_compose! {
             recovery,
             ack_every,
             timeout,
+            adaptive,
             retry_count,
             notification,
             congestion,
@@ -172,7 +184,8 @@ proptest! {
             Operation::Send(send) => Operation::Send(Send { receive: None, ..send }),
             other => other,
         };
-        let config = Config { operation, recovery, timeout: Duration::from_secs(100), ..config };
+        let timeout = Duration::from_secs(100);
+        let config = Config { operation, recovery, timeout, adaptive: None, ..config };
         let impairments = Impairments { loss: 0.0, duplication: 0.0, marking, jitter: Duration::ZERO };
         let pair = run(&config, impairments, &posts, seed);
         prop_assert_eq!(pair.requester.stats(), Stats::default());

@@ -220,6 +220,9 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     if let RoceRecovery::Irn(irn) = &roce.recovery {
         check_irn(irn, checker);
     }
+    if let Some(adaptive) = &roce.adaptive_timeout {
+        check_adaptive(roce, adaptive, checker);
+    }
     roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval.0), checker);
     let notifies = config.congestion.uses_cnps();
     checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
@@ -253,6 +256,21 @@ fn check_irn(irn: &spec::Irn, checker: &mut Checker<'_>) {
     });
     checker.require(irn.low_timeout <= irn.high_timeout, "roce.recovery.high_timeout", || {
         format!("must be at least low_timeout = {}, got {}", irn.low_timeout, irn.high_timeout)
+    });
+}
+
+fn check_adaptive(roce: &Roce, adaptive: &spec::AdaptiveTimeout, checker: &mut Checker<'_>) {
+    let key = "roce.adaptive_timeout";
+    checker.require(!matches!(roce.recovery, RoceRecovery::Irn(_)), key, || {
+        "must be left out with the recovery \"irn\", which has timeouts of its own".to_owned()
+    });
+    let first = format!("{key}.first");
+    checker.require(adaptive.first.0 > Duration::ZERO, &first, || "must be above 0s, got 0s".to_owned());
+    checker.require(adaptive.first <= roce.timeout, &first, || {
+        format!("must be at most roce.timeout = {}, got {}", roce.timeout, adaptive.first)
+    });
+    checker.require(adaptive.attempts > 0, &format!("{key}.attempts"), || {
+        "must be at least 1, got 0".to_owned()
     });
 }
 
@@ -310,6 +328,7 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
         },
         ack_every: roce.ack_every,
         timeout: roce.timeout.0,
+        adaptive: roce.adaptive_timeout.as_ref().map(adaptive),
         retry_count: Some(roce.retry_count),
         notification: rdma::Notification {
             interval: congestion.uses_cnps().then_some(roce.cnp.interval.0),
@@ -318,4 +337,13 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
         },
         congestion,
     }
+}
+
+fn adaptive(given: &spec::AdaptiveTimeout) -> rdma::Adaptive {
+    let decrease = match given.decrease {
+        spec::Decrease::Reset => rdma::Decrease::Reset,
+        spec::Decrease::Half => rdma::Decrease::By(2),
+        spec::Decrease::Quarter => rdma::Decrease::By(4),
+    };
+    rdma::Adaptive { first: given.first.0, attempts: given.attempts, decrease }
 }

@@ -1,7 +1,10 @@
 //! Congestion controls of queue pairs in scenarios: defaults, presets, values computed from the network, and rejected keys.
 
+use std::sync::Arc;
+
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, powertcp, swift, timely};
+use shallows_rdma::{Adaptive, Decrease};
 use shallows_scenario::{Experiment, SendLimits};
 
 use crate::common::parse;
@@ -39,10 +42,14 @@ fn experiment(sets: &[(&str, &str)]) -> Experiment {
     parse(SCENARIO, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn control(congestion: &str) -> Config {
-    let experiment = experiment(&[("roce.congestion", congestion)]);
+fn settings(sets: &[(&str, &str)]) -> Arc<shallows_rdma::Config> {
+    let experiment = experiment(sets);
     let pairs = experiment.hosts.agreements().iter().find_map(|agreement| agreement.queue_pairs.as_ref());
-    pairs.expect("queue pairs").config.congestion.clone()
+    pairs.expect("queue pairs").config.clone()
+}
+
+fn control(congestion: &str) -> Config {
+    settings(&[("roce.congestion", congestion)]).congestion.clone()
 }
 
 /// Returns the longest round-trip time for packets of these sizes on the wire: four delays at hosts, six of links, and two links of
@@ -451,6 +458,51 @@ fn only_controls_that_react_to_marks_are_counted_as_such() {
     for congestion in ["dcqcn", "dctcp"] {
         assert!(warnings(congestion, red).is_empty(), "{congestion}");
         assert_eq!(warnings(congestion, "[]").len(), 1, "{congestion}");
+    }
+}
+
+#[test]
+fn adaptive_timeouts_have_the_values_of_connectx_5_by_default() {
+    let adaptive = |value| settings(&[("roce.adaptive_timeout", value)]).adaptive;
+    let first = Duration::from_nanos(4_096 << 9);
+    let expected = Adaptive { first, attempts: 1, decrease: Decrease::Reset };
+    assert_eq!(adaptive("{}"), Some(expected));
+    let given = Adaptive { first: Duration::from_millis(1), attempts: 3, decrease: Decrease::By(4) };
+    assert_eq!(adaptive("{ first = '1ms', attempts = 3, decrease = 'quarter' }"), Some(given));
+    assert_eq!(adaptive("{ decrease = 'half' }").unwrap().decrease, Decrease::By(2));
+}
+
+#[test]
+fn adaptive_timeouts_are_checked() {
+    for (key, sets, expected) in [
+        (
+            "roce.adaptive_timeout",
+            [("roce.recovery", "{ kind = 'irn', window = 10 }"), ("roce.adaptive_timeout", "{}")],
+            "must be left out with the recovery \"irn\", which has timeouts of its own",
+        ),
+        (
+            "roce.adaptive_timeout.first",
+            [("roce.timeout", "1ms"), ("roce.adaptive_timeout.first", "2ms")],
+            "must be at most roce.timeout = 1ms, got 2ms",
+        ),
+        (
+            "roce.adaptive_timeout.first",
+            [("roce.timeout", "1ms"), ("roce.adaptive_timeout.first", "0s")],
+            "must be above 0s, got 0s",
+        ),
+        (
+            "roce.adaptive_timeout.attempts",
+            [("roce.timeout", "10ms"), ("roce.adaptive_timeout.attempts", "0")],
+            "must be at least 1, got 0",
+        ),
+        (
+            "roce.adaptive_timeout.decrease",
+            [("roce.timeout", "10ms"), ("roce.adaptive_timeout.decrease", "halves")],
+            "\"halves\" is unknown; expected one of \"reset\", \"half\", \"quarter\"",
+        ),
+    ] {
+        let error = parse(SCENARIO, &sets).expect_err(expected);
+        assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
     }
 }
 

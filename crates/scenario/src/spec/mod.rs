@@ -47,7 +47,9 @@ pub(crate) use port::*;
 pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
-pub(crate) use roce::{Cnp, Irn, NicSend, Roce, RoceOperation, RoceRecovery, Send, Transport};
+pub(crate) use roce::{
+    AdaptiveTimeout, Cnp, Decrease, Irn, NicSend, Roce, RoceOperation, RoceRecovery, Send, Transport,
+};
 pub(crate) use roce_congestion::RoceCongestion;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
 pub(crate) use tcp::*;

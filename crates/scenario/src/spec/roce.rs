@@ -42,8 +42,12 @@ pub(crate) struct Roce {
     /// (`ibv_qp_attr.timeout` 14). IRN has timeouts of its own.
     #[serde(default = "timeout")]
     pub(crate) timeout: Time,
+    /// Adaptive timeouts, which begin below `timeout` and grow up to it. Not with IRN. Default: all timeouts take `timeout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) adaptive_timeout: Option<AdaptiveTimeout>,
     /// Number of consecutive timeouts without progress, from 0 to 7, after which a queue pair ends with an error. Default 7
-    /// (`ibv_qp_attr.retry_cnt`).
+    /// (`ibv_qp_attr.retry_cnt`). With `adaptive_timeout`, the queue pair ends with the first timeout after `retry_count` · `timeout`
+    /// without progress.
     #[serde(default = "seven")]
     pub(crate) retry_count: u32,
     /// Class of service (DSCP) of acknowledgements and negative acknowledgements. Default: the class of the data.
@@ -71,6 +75,35 @@ pub(crate) struct NicSend {
     /// Messages on other queue pairs are delayed at the same time. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) message_delay: Time,
+}
+
+/// Adaptive retransmission timeouts of ConnectX NICs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AdaptiveTimeout {
+    /// Shortest timeout, and the timeout of a new queue pair. Default `"2097152ns"`, 4.096 µs times 2⁹, as in a capture of a ConnectX-5
+    /// (linux-rdma/perftest, issue 251).
+    #[serde(default = "first_timeout")]
+    pub(crate) first: Time,
+    /// Number of consecutive timeouts of the same length before they double. Default 1.
+    #[serde(default = "one")]
+    pub(crate) attempts: u32,
+    /// Effect of an acknowledgement of new data. Default `"reset"`.
+    #[serde(default)]
+    pub(crate) decrease: Decrease,
+}
+
+/// Effect of an acknowledgement of new data on an adaptive timeout, which is never shorter than `first`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Decrease {
+    /// The timeout is `first` again.
+    #[default]
+    Reset,
+    /// The timeout is halved.
+    Half,
+    /// The timeout is divided by four.
+    Quarter,
 }
 
 /// Congestion notification packets.
@@ -186,6 +219,7 @@ impl Default for Roce {
             recovery: go_back_n(),
             ack_every: one(),
             timeout: timeout(),
+            adaptive_timeout: None,
             retry_count: seven(),
             ack_class: None,
             cnp: Cnp::default(),
@@ -217,6 +251,10 @@ fn seven() -> u32 {
 /// 4.096 µs · 2¹⁴ (InfiniBand specification, C9-139).
 fn timeout() -> Time {
     Time(Duration::from_nanos(4_096 << 14))
+}
+
+fn first_timeout() -> Time {
+    Time(Duration::from_nanos(4_096 << 9))
 }
 
 fn interval() -> Time {
