@@ -16,6 +16,9 @@ pub struct Config {
     pub mtu: Bytes,
     /// Loss recovery.
     pub recovery: Recovery,
+    /// Number of packets by which a packet may precede the expected one, before the responder with go-back-N considers the expected one lost.
+    /// Zero with other recoveries, which hold all packets.
+    pub reordering: u64,
     /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, in selective
     /// retransmissions, and if it may send no more until an acknowledgement arrives.
     pub ack_every: u32,

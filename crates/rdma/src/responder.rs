@@ -20,7 +20,7 @@ pub struct Responder {
     expected: u64,
     /// Number of bytes in the packets before `expected`.
     received: u64,
-    /// Packets above a gap, with the number of bytes up to the end of each packet. Go-back-N drops such packets.
+    /// Packets above a gap, with the number of bytes up to the end of each packet. Go-back-N holds only packets within its tolerance.
     held: Ranges<u64>,
     /// Whether a NAK for `expected` was sent.
     naked: bool,
@@ -46,8 +46,9 @@ impl Responder {
     /// Processes a packet; `marked` is true if a switch has marked it with CE.
     pub fn on_data(&mut self, config: &Config, now: Instant, packet: &RdmaData, marked: bool) -> Replies {
         self.marked |= marked;
-        let order = packet.psn.cmp(&self.expected);
-        let kind = match order {
+        // A packet beyond the tolerance is out of order.
+        let is_out_of_order = packet.psn > self.expected + config.reordering;
+        let kind = match packet.psn.cmp(&self.expected) {
             // IB specification, C9-110: a duplicate is acknowledged again, because the first acknowledgement may be lost.
             Ordering::Less => Some(RdmaReplyKind::Ack),
             Ordering::Equal => match self.take_receive(config, now, packet) {
@@ -58,13 +59,17 @@ impl Responder {
                 }
                 None => self.accept(config, packet),
             },
-            Ordering::Greater => self.detect_gap(config, packet),
+            Ordering::Greater if is_out_of_order => self.detect_gap(config, packet),
+            Ordering::Greater => {
+                self.hold(packet);
+                None
+            }
         };
         let answer = kind.map(|kind| {
             let marked = std::mem::take(&mut self.marked);
             self.reply(kind, packet.sent_at, marked)
         });
-        let is_cause = marked || (order == Ordering::Greater && config.notification.out_of_order);
+        let is_cause = marked || (is_out_of_order && config.notification.out_of_order);
         let cause = Cause { sent_at: packet.sent_at, marked };
         let due = is_cause.then(|| self.notification.on_cause(&config.notification, now, cause)).flatten();
         [answer, due.map(|cause| self.cnp(cause))]
@@ -123,17 +128,22 @@ impl Responder {
         is_due.then_some(RdmaReplyKind::Ack)
     }
 
-    /// Handles a packet above a gap.
+    /// Handles a packet above a gap, beyond the tolerance.
     fn detect_gap(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
         match config.recovery {
             // One NAK per gap: the responder then drops packets in silence until the missing one arrives.
             Recovery::GoBackN => (!std::mem::replace(&mut self.naked, true)).then_some(RdmaReplyKind::Nak),
             // IRN, section 3.1: each packet that arrives out of order causes a NACK with its PSN and the cumulative acknowledgement.
             Recovery::SelectiveRepeat | Recovery::Irn(_) => {
-                self.held.insert(packet.psn, packet.offset + u64::from(packet.len));
+                self.hold(packet);
                 Some(RdmaReplyKind::SelectiveNack { arrived: packet.psn })
             }
         }
+    }
+
+    /// Holds a packet above a gap.
+    fn hold(&mut self, packet: &RdmaData) {
+        self.held.insert(packet.psn, packet.offset + u64::from(packet.len));
     }
 
     fn cnp(&self, cause: Cause) -> RdmaReply {

@@ -220,3 +220,56 @@ fn coalesced_acknowledgements_survive_a_loss() {
     assert_eq!(pair.order(), (0..=16).chain(6..20).collect::<Vec<_>>());
     assert_eq!(pair.kinds(), [(Ack, 4), (Nak, 6), (Ack, 10), (Ack, 14), (Ack, 18), (Ack, 20)]);
 }
+
+/// Returns the settings of a responder that tolerates packets which precede the expected one by up to `reordering` packets.
+fn tolerating(reordering: u64) -> Config {
+    Config { reordering, ..config(Recovery::GoBackN) }
+}
+
+#[test]
+fn packets_within_the_tolerance_are_held_without_a_nak() {
+    // Packets leave at 0, 1,116, 2,216, 3,316, 4,416 and 5,516 ns. Packet 1 is late: it arrives at 9,116 ns, after packets 2 and 3.
+    let late = |sent| match sent {
+        Sent::Data { psn: 1, before: 0 } => Fate { extra: Duration::from_micros(3), ..Fate::default() },
+        _ => Fate::default(),
+    };
+    let mut pair = Pair::new(tolerating(2), late);
+    pair.post(ns(0), 6_000);
+    pair.run();
+    // Packet 3 precedes packet 1 by two. Packet 1 acknowledges all three.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(pair.kinds(), [(Ack, 1), (Ack, 4), (Ack, 5), (Ack, 6)]);
+    assert_eq!(pair.requester.stats(), Stats::default());
+
+    let mut pair = Pair::new(tolerating(1), late);
+    pair.post(ns(0), 6_000);
+    pair.run_until(ns(12_000));
+    // Packet 2 is held, and packet 3 dropped with a NAK at 8,316 ns. Packet 1 then acknowledges itself and packet 2. The next missing packet
+    // is 3: packet 4 is held, and packet 5 causes a NAK.
+    assert_eq!(pair.kinds(), [(Ack, 1), (Nak, 1), (Ack, 3), (Nak, 3)]);
+}
+
+#[test]
+fn a_tolerance_delays_the_nak_of_a_lost_packet() {
+    let mut pair = Pair::losing(tolerating(2), &[1]);
+    pair.post(ns(0), 6_000);
+    pair.run();
+    // Packets 2 and 3 are held. Packet 4 arrives at 9,416 ns and causes the NAK, two packets later than without a tolerance. The requester
+    // sends everything again; packet 1 acknowledges the packets that are held, which arrive as duplicates.
+    assert_eq!(pair.order(), [0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]);
+    assert_eq!(pair.times_of(1), [1_116, 14_416]);
+    let expected = [(Ack, 1), (Nak, 1), (Ack, 4), (Ack, 4), (Ack, 4), (Ack, 5), (Ack, 6)];
+    assert_eq!(pair.kinds(), expected);
+    assert_eq!(pair.requester.stats(), Stats { timeouts: 0, retransmits: 5, naks: 1 });
+}
+
+#[test]
+fn a_loss_with_fewer_later_packets_than_the_tolerance_costs_a_timeout() {
+    let mut pair = Pair::losing(tolerating(2), &[1]);
+    pair.post(ns(0), 4_000);
+    pair.run();
+    // The acknowledgement of packet 0 restarts the timer at 10,000 ns. Packets 2 and 3 are held, so that packet 1 acknowledges all.
+    assert_eq!(pair.times_of(1), [1_116, 60_000]);
+    assert_eq!(pair.kinds()[..2], [(Ack, 1), (Ack, 4)]);
+    assert_eq!(pair.requester.stats().naks, 0);
+}

@@ -109,3 +109,13 @@ fn cnps_cross_the_network() {
         .collect();
     assert_eq!(cnps, [ns(5_500), ns(7_500), ns(9_500)]);
 }
+
+#[test]
+fn packets_within_the_tolerance_of_reordering_cause_no_cnp() {
+    let config = Config { reordering: 2, ..notifying(0, 0, true) };
+    let mut responder = Responder::new(&config);
+    // Packet 0 is missing: packets 1 and 2 are within the tolerance, and packet 3 is not. A mark always counts.
+    let found = [(1, false), (2, false), (1, true), (3, false)]
+        .map(|(psn, marked)| cnp(&mut responder, &config, 10_000 + psn, psn, marked).is_some());
+    assert_eq!(found, [false, false, true, true]);
+}

@@ -23,6 +23,7 @@ pub(crate) fn config(recovery: Recovery) -> Config {
         operation: Operation::Write,
         mtu: Bytes(1_000),
         recovery,
+        reordering: 0,
         ack_every: 1,
         timeout: Duration::from_micros(50),
         adaptive: None,
@@ -197,12 +198,12 @@ impl<'a> Pair<'a> {
     fn receive(&mut self, data: &RdmaData, marked: bool) {
         let replies = self.responder.on_data(&self.config, self.now, data, marked);
         let is_ready = replies.iter().flatten().all(|reply| !matches!(reply.kind, RdmaReplyKind::RnrNak(_)));
-        // With go-back-N, the responder takes only the packet in order; with the other methods, it also holds later ones.
+        // With go-back-N, the responder holds later packets only within its tolerance; with the other methods, it holds all.
+        let is_held =
+            self.config.recovery != Recovery::GoBackN || data.psn <= self.missing + self.config.reordering;
         if !is_ready {
             assert_eq!(data.psn, self.missing);
-        } else if data.psn == self.missing
-            || (data.psn > self.missing && self.config.recovery != Recovery::GoBackN)
-        {
+        } else if data.psn >= self.missing && is_held {
             self.arrived.insert(data.psn);
         }
         while self.arrived.remove(&self.missing) {

@@ -86,6 +86,7 @@ prop_compose! {
         recovery in Just(recovery),
         congestion in congestion(),
         mtu in 1u64..5_000,
+        reordering in 0u64..30,
         ack_every in 1u32..40,
         timeout in 5u64..200,
         adaptive in prop::option::of((1u64..200, 1u32..4, decrease())),
@@ -99,10 +100,14 @@ prop_compose! {
             Adaptive { first: Duration::from_micros(first.min(timeout)), attempts, decrease }
         });
         let timeout = Duration::from_micros(timeout);
+        // A responder with a limited receive queue takes packets in order only.
+        let is_limited = matches!(operation, Operation::Send(Send { receive: Some(_), .. }));
+        let tolerates = recovery == Recovery::GoBackN && !is_limited;
         Config {
             operation,
             mtu: Bytes(mtu.min(4_096)),
             recovery,
+            reordering: if tolerates { reordering } else { 0 },
             ack_every,
             timeout,
             adaptive,

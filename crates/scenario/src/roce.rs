@@ -33,6 +33,8 @@ pub struct QueuePairs {
 const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
 /// Smallest queue of a NIC with queue pairs: room for a packet of each of more than 10,000 queue pairs.
 const LEAST_QUEUE: Bytes = Bytes(64_000_000);
+/// Largest number of packets by which a packet may precede the expected one: half of the PSNs of 24 bits are duplicates (IB specification).
+const MOST_REORDERING: u32 = (1 << 23) - 1;
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
 
@@ -217,8 +219,14 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     if let RoceOperation::Send(send) = &roce.operation {
         check_send(send, &roce.recovery, checker);
     }
-    if let RoceRecovery::Irn(irn) = &roce.recovery {
-        check_irn(irn, checker);
+    match &roce.recovery {
+        RoceRecovery::GoBackN(given) => {
+            checker.require(given.reordering <= MOST_REORDERING, "roce.recovery.reordering", || {
+                format!("must be at most {MOST_REORDERING}, got {}", given.reordering)
+            });
+        }
+        RoceRecovery::SelectiveRepeat(_) => {}
+        RoceRecovery::Irn(irn) => check_irn(irn, checker),
     }
     if let Some(adaptive) = &roce.adaptive_timeout {
         check_adaptive(roce, adaptive, checker);
@@ -238,6 +246,12 @@ fn check_send(send: &spec::Send, recovery: &RoceRecovery, checker: &mut Checker<
     checker.require(depth.is_none() || is_in_order, "roce.operation.receive_depth", || {
         "must be left out, or roce.recovery must be \"go-back-n\": packets that arrive out of order would need receive \
          work requests before their turn, which is not modelled"
+            .to_owned()
+    });
+    let tolerates = matches!(recovery, RoceRecovery::GoBackN(given) if given.reordering > 0);
+    checker.require(depth.is_none() || !tolerates, "roce.recovery.reordering", || {
+        "must be 0 with roce.operation.receive_depth: packets that arrive out of order would need receive work requests \
+         before their turn, which is not modelled"
             .to_owned()
     });
     checker.require(RnrTimer::of(send.rnr_timer.0).is_some(), "roce.operation.rnr_timer", || {
@@ -325,6 +339,10 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
                 high_timeout: irn.high_timeout.0,
                 few: irn.few,
             }),
+        },
+        reordering: match &roce.recovery {
+            RoceRecovery::GoBackN(given) => given.reordering.into(),
+            RoceRecovery::SelectiveRepeat(_) | RoceRecovery::Irn(_) => 0,
         },
         ack_every: roce.ack_every,
         timeout: roce.timeout.0,

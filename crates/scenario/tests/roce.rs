@@ -507,6 +507,23 @@ fn adaptive_timeouts_are_checked() {
 }
 
 #[test]
+fn go_back_n_has_a_tolerance_of_reordering() {
+    let reordering = |value| settings(&[("roce.recovery", value)]).reordering;
+    let found = ["go-back-n", "{ kind = 'go-back-n', reordering = 8 }", "selective-repeat"].map(reordering);
+    assert_eq!(found, [0, 8, 0]);
+    for (value, expected) in [
+        (
+            "{ kind = 'go-back-n', reordering = 8388608 }",
+            "roce.recovery.reordering: must be at most 8388607, got 8388608",
+        ),
+        ("{ kind = 'selective-repeat', reordering = 8 }", "roce.recovery.reordering: unknown key"),
+    ] {
+        let error = parse(SCENARIO, &[("roce.recovery", value)]).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn limits_of_nics_need_queue_pairs() {
     let limits =
         [("host.nic.send", "{ packet_rate = '20Mpps', dma_rate = '90Gbps', message_delay = '2us' }")];

@@ -187,7 +187,12 @@ tagged! {
 /// Retransmission of all packets from the first missing one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct GoBackN {}
+pub(crate) struct GoBackN {
+    /// Tolerance of reordering: responders hold packets that precede the expected one by at most this number of packets, and consider the
+    /// expected one lost when a later packet arrives. Default 0: each packet out of order is dropped.
+    #[serde(default)]
+    pub(crate) reordering: u32,
+}
 
 /// Retransmission of missing packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -229,7 +234,7 @@ impl Default for Roce {
 }
 
 fn go_back_n() -> RoceRecovery {
-    RoceRecovery::GoBackN(GoBackN {})
+    RoceRecovery::GoBackN(GoBackN::default())
 }
 
 fn none() -> RoceCongestion {
