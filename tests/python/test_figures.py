@@ -611,6 +611,25 @@ def test_flows_without_a_window_have_a_rate_and_the_other_way_round(
     assert min(lines["flow 0"][1]) <= 50
 
 
+def test_alpha_of_dcqcn_is_drawn_below_the_rates(pairs: list[sh.Run], tmp_path: Path) -> None:
+    of_rate, of_alpha = figures.rate(pairs, flows=[0, 1]).axes
+    assert (of_rate.get_ylabel(), of_alpha.get_ylabel()) == ("rate (Gb/s)", "α")
+    for times, values in curves(of_alpha).values():
+        # α is 1 until the first notification, and decays without notifications.
+        assert (times[0], values[0]) == (0, 1)
+        assert 0 < min(values) < 1
+    traced = {"measure.flow_traces": [{"workload": 0}], "roce.congestion": "swift"}
+    window = sh.run(GALLERY.parent / "models/roce.toml", traced, out=tmp_path / "swift")
+    assert len(figures.rate([window]).axes) == 1
+
+
+def test_many_queue_pairs_have_a_panel_each_for_rate_and_alpha(tmp_path: Path) -> None:
+    sets = {"measure.flow_traces": [{"workload": 0}], "workload.0.repeats": 2, "workload.0.period": "100us"}
+    many = sh.run(GALLERY.parent / "models/roce.toml", sets, out=tmp_path / "many")
+    labels = [plot.get_ylabel() for plot in figures.rate([many], flows=list(range(10))).axes]
+    assert labels == ["rate (Gb/s)"] * 10 + ["α"] * 10
+
+
 def test_runs_of_different_kinds_do_not_share_a_figure(
     heavy: list[sh.Run], blocks: list[sh.Run], tmp_path: Path
 ) -> None:

@@ -284,3 +284,28 @@ fn flows_that_wait_for_a_failed_queue_pair_end_with_a_reason() {
     let report = run(&text.replace("\"1ns\"", "\"1ms\""), &sets);
     assert!(report.warnings().contains(&expected), "{:?}", report.warnings());
 }
+
+#[test]
+fn traces_contain_the_alpha_of_dcqcn() {
+    // Two hosts send at line rate to a third one; the switch marks every packet that finds another one.
+    let text = PAIR.replace("hosts = 2", "hosts = 3").replace("senders = 0", "senders = \"0, 1\"");
+    let text = text.replace(
+        "receivers = 1",
+        "receivers = 2\nrepeats = 2\nperiod = \"180us\"\nconnections = { kind = \"persistent\" }",
+    );
+    let sets = [
+        ("measure.flow_traces", "[{ workload = 0 }]"),
+        ("switch.markers", "[{ kind = 'threshold', k = '1000B' }]"),
+        ("roce.congestion", "dcqcn"),
+    ];
+    let report = run(&text, &sets);
+    let alpha = |flow| {
+        report.flow_trace(flow, "alpha").map(|(at, value)| (at.0 / 1_000_000, value)).collect::<Vec<_>>()
+    };
+    // DCQCN (SIGCOMM '15), equations 1 and 2, with g = 1/256. α is 1 at first. The first mark causes a CNP, which arrives after 4 µs, and the
+    // next marks a CNP 50 µs later; both leave α at 1. Two periods of 55 µs without a CNP follow until the second messages begin.
+    assert_eq!(alpha(0), [(0, 1.0)]);
+    let [(at, value)] = alpha(2)[..] else { panic!("{:?}", alpha(2)) };
+    assert_eq!(at, 180);
+    assert!((value - 255.0 / 256.0 * 255.0 / 256.0).abs() < 1e-12, "{value}");
+}

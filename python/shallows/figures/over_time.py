@@ -1,7 +1,7 @@
 """Figures over time: queues and pools, congestion windows, rates, goodput, heat maps of ports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
@@ -10,7 +10,7 @@ from shallows.runs.recorded import ports_of
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest, pools_beside
-from shallows.series.flow_series import acked_bytes, end_us, rates, windows
+from shallows.series.flow_series import acked_bytes, alphas, end_us, rates, windows
 from shallows.series.inputs import Runs, as_list, choose_flows, groups, table
 from shallows.series.thresholds import Thresholds, thresholds
 
@@ -215,11 +215,14 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     for _, label, run in each_run(as_list(runs)):
         shown.append((label, windows(run, flows, MOST_LINES), end_us(run)))
     top = max(series.max() for _, lines, _ in shown for series in lines.values())
-    return _draw_over_time(shown, "cwnd", style.size_unit([top]))
+    unit = style.size_unit([top])
+    return _draw_over_time([_OverTime(*each, f"cwnd ({unit.name})", unit) for each in shown])
 
 
 def rate(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     """Draw the rates that congestion controls set for queue pairs, with a panel for each run.
+
+    If the congestion control has an α, as DCQCN does, a second panel below the first one shows it.
 
     Parameters
     ----------
@@ -254,8 +257,13 @@ def rate(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     >>> sh.figures.rate(scenario.run(out=folder / "rate")).axes[0].get_ylabel()
     'rate (Gb/s)'
     """
-    shown = [(label, rates(run, flows, MOST_LINES), end_us(run)) for _, label, run in each_run(as_list(runs))]
-    return _draw_over_time(shown, "rate", style.Unit("Gb/s", 1))
+    shown = []
+    for _, label, run in each_run(as_list(runs)):
+        lines = rates(run, flows, MOST_LINES)
+        shown.append(_OverTime(label, lines, end_us(run), "rate (Gb/s)"))
+        if of_control := alphas(run, lines):
+            shown.append(_OverTime(label, of_control, end_us(run), "α"))
+    return _draw_over_time(shown)
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
@@ -307,8 +315,8 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
                 members = [rates[flow] for flow in chosen if classes[flow] == number]
                 lines[f"class {number}"] = np.sum(members, axis=0)
         drawn = {name: Series(edges, np.append(rate, rate[-1])) for name, rate in lines.items()}
-        shown.append((label, drawn, end_us(run)))
-    return _draw_over_time(shown, "goodput", style.Unit("Gb/s", 1))
+        shown.append(_OverTime(label, drawn, end_us(run), "goodput (Gb/s)"))
+    return _draw_over_time(shown)
 
 
 def each_run(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
@@ -321,46 +329,59 @@ def each_run(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
     return named
 
 
-def _draw_over_time(
-    shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
-) -> "Figure":
-    """Draw a panel for each entry of `shown`: its name, its lines, and the end of its time axis.
+@dataclass(frozen=True)
+class _OverTime:
+    """Panel with lines over time."""
+
+    label: str
+    lines: dict[str, Series]
+    end: float
+    """End of the time axis, in µs."""
+    axis: str
+    """Label of the axis of values."""
+    unit: style.Unit = field(default_factory=lambda: style.Unit("", 1))
+    """Unit of the axis of values, by which they are divided."""
+
+
+def _draw_over_time(shown: Sequence[_OverTime]) -> "Figure":
+    """Draw panels below each other.
 
     With more than `MOST_LOOKS` lines, each line has its own panel, titled with its name.
     """
     import numpy as np
 
-    end = max(last for _, _, last in shown)
-    names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
+    end = max(panel.end for panel in shown)
+    names = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     is_split = len(names) > MOST_LOOKS
-    # Each panel has a name, lines, and the lines of all panels with the same scale.
-    drawn = [(label, lines, lines) for label, lines, _ in shown]
+    # Each panel has a name and lines, beside the panel with all lines of the same scale.
+    drawn = [(panel.label, panel.lines, panel) for panel in shown]
     if is_split:
         drawn = [
-            (", ".join(filter(None, [label, name])), {name: series}, lines)
-            for label, lines, _ in drawn
-            for name, series in lines.items()
+            (", ".join(filter(None, [panel.label, name])), {name: series}, panel)
+            for panel in shown
+            for name, series in panel.lines.items()
         ]
+    axes = list(dict.fromkeys(panel.axis for panel in shown))
     size: dict[str, Any] = {"height": LOW, "most": MOST_ROWS} if is_split else {"height": 1.25}
     with style.panels(len(drawn), 1, sharex=True, **size) as (figure, plots):
         time = style.time_axis(plots[-1], end)
-        for plot, (label, lines, alike) in zip(plots, drawn, strict=True):
+        for plot, (label, lines, panel) in zip(plots, drawn, strict=True):
             for name, series in lines.items():
                 place = 0 if is_split else names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
-                line = _draw_parts(plot, series, time, unit, label=name, **look)
+                line = _draw_parts(plot, series, time, panel.unit, label=name, **look)
                 # Markers are spaced evenly in time, because steep parts of a line have many points.
                 at = [end / time.size * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
                 times = np.asarray(line.get_xdata())
                 line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))
             # Each run has its own scale, as schemes differ by orders of magnitude.
-            style.scale(plot, "y", [max(series.max() for series in alike.values()) / unit.size])
-            if not is_split:
-                plot.set_ylabel(f"{what} ({unit.name})")
+            style.scale(plot, "y", [max(series.max() for series in panel.lines.values()) / panel.unit.size])
+            if not is_split or len(axes) > 1:
+                plot.set_ylabel(panel.axis)
             style.name_panel(plot, label)
-        if is_split:
-            figure.supylabel(f"{what} ({unit.name})", fontsize=plots[0].yaxis.label.get_fontsize())
-        else:
+        if is_split and len(axes) == 1:
+            figure.supylabel(axes[0], fontsize=plots[0].yaxis.label.get_fontsize())
+        if not is_split:
             style.add_legend(figure, *plots)
     return figure
 

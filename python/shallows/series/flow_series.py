@@ -1,6 +1,6 @@
-"""Traced flows over time: windows, rates and acknowledged bytes."""
+"""Traced flows over time: windows, rates, α and acknowledged bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError
@@ -39,12 +39,25 @@ def over_time(run: Run, quantity: str, flows: Sequence[int], most: int | None) -
         name, remedy = _OTHER[quantity]
         raise ShallowsError(f"the traced flows of {run.path} have no {name}", remedy)
     chosen = choose_flows(run, flows, flow_traces["flow"])
-    lines = {}
-    for flow in chosen if flows else chosen[:most]:
-        one = flow_traces.filter(pl.col("flow") == flow)
-        # A series ends when its flow ends.
-        lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
-    return lines
+    return _lines(run, flow_traces, chosen if flows else chosen[:most])
+
+
+def alphas(run: Run, names: Collection[str]) -> dict[str, Series]:
+    """Return α over time of the named flows whose congestion control has one."""
+    import polars as pl
+
+    flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "alpha")
+    chosen = sorted(flow for flow in set(flow_traces["flow"]) if f"flow {flow}" in names)
+    return _lines(run, flow_traces, chosen)
+
+
+def _lines(run: Run, flow_traces: "pl.DataFrame", flows: Sequence[int]) -> dict[str, Series]:
+    """Return the values of each of these flows over time, by the flow's name."""
+    import polars as pl
+
+    of = {flow: flow_traces.filter(pl.col("flow") == flow) for flow in flows}
+    # A series ends when its flow ends.
+    return {f"flow {flow}": Series.read(of[flow], "value", _flow_end(run, flow)) for flow in flows}
 
 
 def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFrame":
