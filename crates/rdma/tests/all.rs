@@ -11,5 +11,6 @@ mod notification;
 mod random;
 mod responder;
 mod sends;
+mod table;
 mod transfers;
 mod windows;
