@@ -60,8 +60,8 @@ pub struct Requester {
     /// Recovery with selective retransmission, while it lasts.
     scoreboard: Option<Box<Scoreboard>>,
     pacer: Pacer,
-    /// Time at which the retransmission timer was started; `None` while it is stopped.
-    timer: Option<Instant>,
+    /// Time at which the retransmission timer was started; `Instant::MAX` while it is stopped.
+    timer: Instant,
     /// Adaptive timeout, if the queue pair has one.
     adaptive: Option<Box<AdaptiveTimeout>>,
     /// Timeouts since the last progress.
@@ -101,7 +101,7 @@ impl Requester {
             fresh_nak: 0,
             scoreboard: None,
             pacer,
-            timer: None,
+            timer: Instant::MAX,
             retries: 0,
             rnr_until: Instant::ZERO,
             rnr_retries: 0,
@@ -264,7 +264,7 @@ impl Requester {
             adaptive.on_progress();
         }
         // IB specification, o9-85: an acknowledgement restarts the timer while packets are outstanding.
-        self.timer = (self.next > self.una).then_some(now);
+        self.timer = if self.next > self.una { now } else { Instant::MAX };
     }
 
     /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so that a second one
@@ -307,7 +307,7 @@ impl Requester {
 
     fn on_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
-        let started = self.timer.take().expect("a timer that has expired was started");
+        let started = std::mem::replace(&mut self.timer, Instant::MAX);
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.on_timeout(started, self.config.timeout);
         }
@@ -344,7 +344,7 @@ impl Requester {
         self.next = self.una;
         self.requested = self.una;
         self.unrequested = 0;
-        self.timer = None;
+        self.timer = Instant::MAX;
     }
 
     /// Handles all timers of the congestion control that have expired.
@@ -362,7 +362,7 @@ impl Requester {
     /// Returns the time at which the retransmission timer expires. IRN's timeout depends on the number of packets in flight at present
     /// (section 3.1), so that the deadline moves as packets are sent.
     fn expiry(&self) -> Option<Instant> {
-        self.timer.map(|started| started + self.timeout())
+        (self.timer < Instant::MAX).then(|| self.timer + self.timeout())
     }
 
     fn timeout(&self) -> Duration {
@@ -438,8 +438,8 @@ impl Requester {
         let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
         self.pacer.on_send(now, size);
         self.control(|control, config| control.on_send(config, now, size));
-        if self.timer.is_none() {
-            self.timer = Some(now);
+        if self.timer == Instant::MAX {
+            self.timer = now;
         }
         self.unrequested += 1;
         packet.ack_request =
