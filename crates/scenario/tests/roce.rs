@@ -270,7 +270,6 @@ fn refusal(congestion: &str) -> (String, String) {
 fn bad_values_are_refused_with_key_range_and_value() {
     let fraction = "must be above 0 and at most 1, got";
     let time = "must be from 1ns to 1s, got";
-    let packets = "must be above 0 and at most 1000000 packets, got";
     for (congestion, key, message) in [
         ("{ kind = 'timely', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'timely', weight = nan }", "weight", format!("{fraction} NaN")),
@@ -303,6 +302,27 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "must be left out, because only the kind \"timely\" has hyperactive increases".to_owned(),
         ),
         ("{ kind = 'timely', window = { rtt = '2s' } }", "window.rtt", format!("{time} 2s")),
+        ("{ kind = 'hpcc', target = 1.25 }", "target", format!("{fraction} 1.25")),
+        ("{ kind = 'hpcc', base_rtt = '0s' }", "base_rtt", format!("{time} 0ps")),
+        ("{ kind = 'powertcp', weight = 0.0 }", "weight", format!("{fraction} 0")),
+        ("{ kind = 'theta-powertcp', base_rtt = '5s' }", "base_rtt", format!("{time} 5s")),
+        ("{ kind = 'dctcp', gain = 0.0 }", "gain", format!("{fraction} 0")),
+        ("{ kind = 'dctcp', window = { rtt = '0s' } }", "window.rtt", format!("{time} 0ps")),
+        (
+            "{ kind = 'hpcc', gain = 0.5 }",
+            "gain",
+            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
+    }
+}
+
+#[test]
+fn bad_values_of_swift_are_refused_with_key_range_and_value() {
+    let fraction = "must be above 0 and at most 1, got";
+    let packets = "must be above 0 and at most 1000000 packets, got";
+    for (congestion, key, message) in [
         ("{ kind = 'swift', base_target = '0s' }", "base_target", "must be above 0s, got 0s".to_owned()),
         ("{ kind = 'swift', scaling_min = 0.0 }", "scaling_min", format!("{packets} 0")),
         (
@@ -326,17 +346,6 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "must be from min_window = 0.01 to max_window = 1000, got 2000".to_owned(),
         ),
         ("{ kind = 'swift', reset_after = 0 }", "reset_after", "must be at least 1, got 0".to_owned()),
-        ("{ kind = 'hpcc', target = 1.25 }", "target", format!("{fraction} 1.25")),
-        ("{ kind = 'hpcc', base_rtt = '0s' }", "base_rtt", format!("{time} 0ps")),
-        ("{ kind = 'powertcp', weight = 0.0 }", "weight", format!("{fraction} 0")),
-        ("{ kind = 'theta-powertcp', base_rtt = '5s' }", "base_rtt", format!("{time} 5s")),
-        ("{ kind = 'dctcp', gain = 0.0 }", "gain", format!("{fraction} 0")),
-        ("{ kind = 'dctcp', window = { rtt = '0s' } }", "window.rtt", format!("{time} 0ps")),
-        (
-            "{ kind = 'hpcc', gain = 0.5 }",
-            "gain",
-            "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
-        ),
     ] {
         assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
     }
