@@ -377,22 +377,17 @@ fn pauses_that_end_between_the_polls_of_a_watchdog_are_no_storm() {
 }
 
 #[test]
-fn a_paused_network_fires_only_events_of_frames_and_polls() {
-    // From 0.1 ms on, nothing moves. Four ports send a frame every 32,767 quanta, 167.767 us. A frame has at most four events: the port sends
-    // it, it arrives, it has effect, and the event that was scheduled before it comes in addition. The six ports of switches are polled
-    // every 100 us, which is too often for a storm.
-    let watchdog =
-        "limit = '90KB', watchdog = { detection = '400ms', restoration = '400ms', poll = '100us' } }";
-    let text = chain(3, "1s", "pfc_storm = { start = '10us' }")
-        .replace("limit = '90KB' }", watchdog)
-        .replace("overload = true", "overload = true\nstop = '50us'");
+fn a_slow_host_fires_one_event_for_each_packet_that_it_reads() {
+    // In a millisecond, `a` creates 8,333 datagrams, one event each. `b` reads 4,167 of them: up to five events each, of which two are
+    // departures, two arrivals, and one the end of reading. The host pauses its switch 60 times, and the switch pauses `a`; a pause and its
+    // end have at most ten events.
+    let text = chain(1, "1s", "receive = { rate = '50Gbps', buffer = '100KB', xoff = '30KB', xon = '15KB' }");
     let events = |stop: &str| {
         let mut simulation = Simulation::new(parse(&text, &[("stop.at", stop)]));
         simulation.advance(u64::MAX).events
     };
-    let frames = 100_000 * 1_000 / 167_767;
-    let fired = events("101ms") - events("1ms");
-    assert!(fired <= 4 * 4 * frames + 6 * 1_000, "{fired}");
+    let fired = events("2ms") - events("1ms");
+    assert!(fired <= 8_333 + 5 * 4_167 + 2 * 10 * 61, "{fired}");
 }
 
 #[test]
