@@ -29,6 +29,17 @@ pub enum Target {
     },
 }
 
+/// Way by which a packet or PFC frame arrives at a switch of a network with lossless classes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SwitchArrival {
+    /// Place of the far end of the link.
+    pub(crate) wire: u32,
+    pub(crate) ingress: Ingress,
+    /// Number of the switch among all switches, and its place among the nodes.
+    pub(crate) switch: u32,
+    pub(crate) node: usize,
+}
+
 /// Near end of a link, with the port that sends on this link.
 #[derive(Debug)]
 pub(crate) struct Link<T> {

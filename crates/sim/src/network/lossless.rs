@@ -20,20 +20,9 @@ use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
 use crate::network::fair_order::FairOrder;
-use crate::network::link::{NONE, Watch, Way};
+use crate::network::link::{NONE, SwitchArrival, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
 use crate::network::{Driver, Fate, LinkAt, Network, Owned};
-
-/// Way by which a packet or PFC frame arrives at a switch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SwitchArrival {
-    /// Place of the far end of the link.
-    pub(super) wire: u32,
-    pub(super) ingress: Ingress,
-    /// Number of the switch among all switches, and its place among the nodes.
-    pub(super) switch: u32,
-    pub(super) node: usize,
-}
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.

@@ -42,8 +42,7 @@ use shallows_switch::{Ingress, Node};
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
-use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
-use crate::network::lossless::SwitchArrival;
+use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, SwitchArrival, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
@@ -112,7 +111,7 @@ struct Owned {
     memory: SharedBuffer,
 }
 
-/// What happens to a packet at the port of a link.
+/// Fate of a packet at the port of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// Its transmission starts at once.
