@@ -8,9 +8,6 @@ use shallows_core::packet::mix;
 
 use crate::network::event::{LINK_BITS, LinkRank};
 
-/// Odd number with which numbers of links differ in many bits (the golden ratio times 2^64).
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// Generator of ranks. A rank depends only on the seed, the link and the time of the link's last arrival, so the order is the same in any
 /// division of the network.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +27,7 @@ impl FairOrder {
     #[inline]
     pub(super) fn next(self, rank: LinkRank, now: Instant) -> LinkRank {
         let own = rank.number() & ((1 << self.fixed) - 1);
-        let random = mix(now.0 ^ self.seed ^ own.wrapping_mul(SPREAD));
+        let random = mix(mix(now.0 ^ self.seed) ^ own);
         LinkRank::of((random << self.fixed | own) & ((1 << LINK_BITS) - 1))
     }
 }
