@@ -159,7 +159,8 @@ fn in_ns3_datacenter_the_first_packet_in_headroom_pauses() {
         book.admit(groups[0], Bytes(1_000)).expect("there is headroom");
     }
     assert_eq!(book.admit(groups[0], Bytes(1_000)), Err(IngressRefusal::HeadroomFull));
-    // Of 9,000 bytes, the first packet takes exactly an eighth of the rest. HPCC's simulator would pause.
+    // The pool has 9,000 bytes. The first packet leaves 8,000 of them free, and its size is exactly an eighth of these, so it is within the
+    // limit. HPCC's switch would pause the sender.
     let (mut book, groups) = self::book(Compares::Ns3Datacenter, Bytes(9_000), 1);
     book.admit(groups[0], Bytes(1_000)).expect("there is room");
     assert!(!book.is_paused(groups[0]) && book.headroom(groups[0]) == Bytes(0));
@@ -195,13 +196,13 @@ fn in_ns3_datacenter_a_group_leaves_headroom_before_it_shares_again() {
 
 #[test]
 fn in_ns3_datacenter_a_group_below_xon_resumes() {
-    // Of 8,000 bytes, packets of 400: 800 <= 7,200/8, but 1,200 > 6,800/8. The departure of the third leaves 800 bytes. With the offset,
-    // 3,296 exceed an eighth of the rest, but 800 are less than 1,248.
+    // The pool has 8,000 bytes. Two packets of 400 bytes are within the limit (800 <= 7,200/8), and three exceed it (1,200 > 6,800/8). When
+    // the third has left, the group has 800 bytes. They plus the offset, 3,296, exceed 7,200/8, but 800 are fewer than 1,248.
     let (mut book, groups) = book(Compares::Ns3Datacenter, Bytes(8_000), 1);
     assert_eq!(until_paused(&mut book, groups[0], 400), 3);
     book.release(groups[0], Bytes(400));
     assert_eq!(book.next_signal(), Some(Signal::Resume(groups[0])));
-    // Of 12,000 bytes, packets of 1,248: 1,248 <= 10,752/8, but 2,496 > 9,504/8.
+    // The pool has 12,000 bytes. One packet of 1,248 bytes is within the limit (1,248 <= 10,752/8), and two exceed it (2,496 > 9,504/8).
     let (mut book, groups) = self::book(Compares::Ns3Datacenter, Bytes(12_000), 1);
     assert_eq!(until_paused(&mut book, groups[0], 1_248), 2);
     book.release(groups[0], Bytes(1_248));
