@@ -95,7 +95,7 @@ impl IngressBook {
         let account = &mut self.groups[group.0 as usize];
         let pool = &mut self.pools[account.pool];
         account.charge(room.cells, room.place, pool);
-        !pool.stays_calm() && self.test(group, true)
+        (!pool.stays_calm() || room.place == Place::Headroom) && self.test(group, true)
     }
 
     /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
