@@ -13,22 +13,23 @@ use crate::network::event::{LINK_BITS, LinkRank};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FairOrder {
     seed: u64,
-    /// Number of low bits of a rank that identify the link. They decide between links with equal random bits.
-    fixed: u32,
+    /// Number of values of the low bits of a rank that identify the link, a power of two. These bits decide between links with equal random
+    /// bits.
+    links: u64,
 }
 
 impl FairOrder {
     /// Creates the order of a network with `links` links.
     pub(super) fn new(seed: u64, links: usize) -> Self {
-        Self { seed: mix(seed), fixed: links.next_power_of_two().ilog2() }
+        Self { seed: mix(seed), links: links.next_power_of_two() as u64 }
     }
 
     /// Returns the rank of the next arrival on the link with this rank, after an arrival at `now`.
     #[inline]
     pub(super) fn next(self, rank: LinkRank, now: Instant) -> LinkRank {
-        let own = rank.number() & ((1 << self.fixed) - 1);
+        let own = rank.number() & (self.links - 1);
         let random = mix(mix(now.0 ^ self.seed) ^ own);
-        LinkRank::of((random << self.fixed | own) & ((1 << LINK_BITS) - 1))
+        LinkRank::of((random.wrapping_mul(self.links) | own) & ((1 << LINK_BITS) - 1))
     }
 }
 

@@ -77,8 +77,8 @@ pub(crate) struct Way {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
-    /// Whether an observer records the departure.
-    pub(crate) watched: bool,
+    /// Observers of the port.
+    pub(crate) watch: Watch,
 }
 
 /// Far end of a link, with the packets in flight. Only the arrival of the first packet is scheduled as an event.
@@ -116,15 +116,18 @@ impl Watch {
     pub(crate) const TELEMETRY: u8 = 4;
     /// The ingress accounting for lossless classes counts the packets that wait at this port.
     pub(crate) const COUNTED: u8 = 8;
-
-    #[inline]
-    pub(crate) fn is_on(self) -> bool {
-        self.0 != 0
-    }
+    /// The PFC watchdog of the port can drop packets.
+    pub(crate) const DROPS: u8 = 16;
 
     /// Returns whether the driver must see changes: for a trace, a capture or telemetry.
     pub(crate) fn is_observed(self) -> bool {
         self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY)
+    }
+
+    /// Returns whether a packet that starts to leave must be seen: by an observer, or by a watchdog that can drop it.
+    #[inline]
+    pub(crate) fn sees_departures(self) -> bool {
+        self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY | Self::DROPS)
     }
 
     /// Returns whether one of these observers is set.
@@ -217,12 +220,12 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// Returns when a packet that starts to leave the port arrives at the far end, the index of its exit to another partition, and whether an
-    /// observer records the departure.
+    /// Returns when a packet that starts to leave the port arrives at the far end, the index of its exit to another partition, and the
+    /// observers of the port.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
-        Leaves { way, watched: self.watch.is_on() }
+        Leaves { way, watch: self.watch }
     }
 
     /// Returns the time at which a packet that leaves now reaches the far end.
@@ -399,14 +402,15 @@ mod tests {
 
     #[test]
     fn each_observer_is_set_and_cleared_alone() {
-        let all = [Watch::TRACED, Watch::CAPTURED, Watch::TELEMETRY, Watch::COUNTED];
+        let all = [Watch::TRACED, Watch::CAPTURED, Watch::TELEMETRY, Watch::COUNTED, Watch::DROPS];
         for one in all {
             let mut watch = Watch::default();
             watch.set(one, false);
-            assert!(!watch.is_on());
+            assert!(all.iter().all(|&other| !watch.has(other)));
             watch.set(one, true);
-            assert!(watch.is_on() && all.iter().all(|&other| watch.has(other) == (other == one)));
-            assert_eq!(watch.is_observed(), one != Watch::COUNTED);
+            assert!(all.iter().all(|&other| watch.has(other) == (other == one)));
+            assert_eq!(watch.is_observed(), ![Watch::COUNTED, Watch::DROPS].contains(&one));
+            assert_eq!(watch.sees_departures(), one != Watch::COUNTED);
             all.iter().for_each(|&other| watch.set(other, true));
             watch.set(one, false);
             assert!(all.iter().all(|&other| watch.has(other) == (other != one)));

@@ -20,9 +20,9 @@ use shallows_switch::port::{Entry, Held};
 
 use crate::network::deadlock::{Group, Pauses};
 use crate::network::fair_order::FairOrder;
-use crate::network::link::{NONE, SwitchArrival, Watch, Way};
+use crate::network::link::{Flying, NONE, SwitchArrival, Watch, Way};
 use crate::network::pauses::{Lossless, PausePort, Waiting};
-use crate::network::{Driver, Fate, LinkAt, Network, Owned};
+use crate::network::{Driver, Fate, LinkAt, Network, Owned, announce};
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
@@ -48,6 +48,8 @@ impl<T: Copy + Default> Network<T> {
             receivers.extend(of_port.receive.map(|config| (port, ReceiveBuffer::new(config))));
             let peer = &network.links[network.links[number].reverse as usize];
             let watchdog = if books[place].is_some() { config.watchdog } else { of_port.nic_watchdog };
+            let can_drop = watchdog.is_some_and(|watchdog| watchdog.action == WatchdogAction::Drop);
+            link.watch.set(Watch::DROPS, can_drop);
             let timers = PauseTimers::new(link.port.rate(), of_port.response);
             ports.push(PausePort {
                 pauser: Pauser::new(pauses, peer.rate),
@@ -75,7 +77,6 @@ impl<T: Copy + Default> Network<T> {
             expired: BTreeMap::new(),
             classes: config.classes.clone(),
             order,
-            can_drop: config.watchdog.is_some_and(|watchdog| watchdog.action == WatchdogAction::Drop),
             groups: config.groups.clone(),
             group_of_dscp: std::array::from_fn(|dscp| config.maps.group(dscp as u8)),
             lossless_dscps: (0..64)
@@ -114,28 +115,53 @@ impl<T: Copy + Default> Network<T> {
         self.pause(back, driver);
     }
 
-    /// Handles a packet or PFC frame that arrives at a switch of a network with lossless classes.
+    /// Handles the arrival of the first packet or PFC frame in flight on a link, at a switch of a network with lossless classes. `switch` is
+    /// the number of the switch among all switches, `node` its place among the nodes.
     #[inline(never)]
     pub(super) fn receive_at_switch(
         &mut self,
+        place: u32,
+        switch: u32,
+        node: usize,
+        driver: &mut impl Driver<T>,
+    ) {
+        let wire = &mut self.wires[place as usize];
+        let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
+        let lossless =
+            self.lossless.as_deref().expect("only networks with lossless classes have such targets");
+        wire.rank = lossless.order.next(wire.rank, driver.now());
+        announce(place, wire, next, driver);
+        let ingress = wire.ingress;
+        if header.destination == HostId::NEXT_NODE {
+            return self.receive_frame(node, ingress, header, driver);
+        }
+        let mut lossless = self.lossless.take().expect("it was there");
+        let arrival = SwitchArrival { wire: place, ingress, switch, node };
+        let has_signals = self.admit(&mut lossless, arrival, header, payload, driver);
+        self.lossless = Some(lossless);
+        if has_signals {
+            self.signal(node, driver);
+        }
+    }
+
+    /// Passes a packet that arrives at a switch to a port, and counts it in the switch's book if it waits there. Returns whether the book has
+    /// signals.
+    #[inline(always)]
+    fn admit(
+        &mut self,
+        lossless: &mut Lossless<T>,
         SwitchArrival { wire, ingress, switch, node }: SwitchArrival,
         mut header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
-    ) {
-        let now = driver.now();
-        if header.destination == HostId::NEXT_NODE {
-            return self.receive_frame(node, ingress, header, driver);
-        }
-        let lossless =
-            self.lossless.as_deref_mut().expect("only networks with lossless classes have such targets");
+    ) -> bool {
         if let Some(ttl) = lossless.ttl {
             let crossed = header.hops() + 1;
             if crossed == ttl {
                 let port = self.nodes[node].ports.start + ingress.0;
                 *lossless.expired.entry((port, lossless.maps.class(header.class()))).or_default() += 1;
                 self.lose_at(wire, false, payload, driver);
-                return;
+                return false;
             }
             header = header.with_hops(crossed);
         }
@@ -148,32 +174,31 @@ impl<T: Copy + Default> Network<T> {
             let port = self.nodes[node].ports.start + ingress.0;
             lossless.refuse(port, &header);
             self.lose_at(wire, false, payload, driver);
-            return;
+            return false;
         };
-        // A packet that leaves at once is not counted, except as in simulators.
-        let (counts_passing, can_drop) = (book.counts_passing(), lossless.can_drop);
         let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
-        if can_drop && self.drop_stormed(port, &header, payload, driver) {
-            return;
+        let link = &self.links[port as usize];
+        if link.watch.has(Watch::DROPS)
+            && lossless.ports[port as usize].drops(lossless.maps.class(header.class()))
+        {
+            self.lose(link.number, false, payload, driver);
+            return false;
         }
         // The memory at ingress has room, so a lossless packet needs no room of its queue.
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
-        let waits = match self.enqueue(now, port, entry, header, payload, driver) {
-            Fate::Waits => true,
-            Fate::Leaves if counts_passing => false,
-            Fate::Leaves | Fate::Dropped => return,
-        };
-        let lossless = self.lossless.as_deref_mut().expect("it was there");
-        let book = lossless.books[node].as_mut().expect("switches have books");
-        let mut has_signals = book.store(group, room);
-        if !waits {
-            has_signals = book.release(group, size);
-        } else if lossless.cyclic {
+        let fate = self.enqueue(driver.now(), port, entry, header, payload, driver);
+        // A packet that leaves at once is not counted, except as in simulators.
+        if fate == Fate::Dropped || fate == Fate::Leaves && !book.counts_passing() {
+            return false;
+        }
+        let has_signals = book.store(group, room);
+        if fate == Fate::Leaves {
+            return book.release(group, size);
+        }
+        if lossless.cyclic {
             *lossless.waiting[node].at(group, port - self.nodes[node].ports.start) += 1;
         }
-        if has_signals {
-            self.signal(node, driver);
-        }
+        has_signals
     }
 
     /// Frees the memory at ingress of a packet that has left its queue.

@@ -42,7 +42,7 @@ use shallows_switch::{Ingress, Node};
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
-use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, SwitchArrival, Target, Watch, Way};
+use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
@@ -293,7 +293,7 @@ impl<T: Copy + Default> Network<T> {
                 let Departure { header, payload, .. } = departure;
                 let leaves = link.leaves(&departure);
                 self.depart(now, place, leaves, header, payload, driver);
-                if leaves.watched && self.lossless.is_some() {
+                if leaves.watch.has(Watch::COUNTED) {
                     self.release(place, departure.held, header, driver);
                 }
                 sent = Some((header, payload));
@@ -313,17 +313,17 @@ impl<T: Copy + Default> Network<T> {
         &mut self,
         now: Instant,
         place: u32,
-        Leaves { way, watched }: Leaves,
+        Leaves { way, watch }: Leaves,
         header: Header,
         payload: T,
         driver: &mut impl Driver<T>,
     ) {
-        if watched {
-            if self.lossless.is_some() && self.drop_stormed(place, &header, payload, driver) {
+        if watch.sees_departures() {
+            if watch.has(Watch::DROPS) && self.drop_stormed(place, &header, payload, driver) {
                 return self.observe_change(now, place, driver);
             }
             // Observers come first: the packet may leave this partition.
-            if self.links[place as usize].watch.is_observed() {
+            if watch.is_observed() {
                 self.observe(now, place, Some((header, payload)), driver);
             }
         }
@@ -394,9 +394,9 @@ impl<T: Copy + Default> Network<T> {
     #[inline]
     pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let wire = &mut self.wires[place as usize];
-        let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
         match wire.target {
             Target::Switch(switch) => {
+                let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
                 announce(place, wire, next, driver);
                 let ingress = wire.ingress;
                 let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
@@ -404,19 +404,16 @@ impl<T: Copy + Default> Network<T> {
                 None
             }
             Target::Host => {
+                let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
                 announce(place, wire, next, driver);
                 Some((header, payload))
             }
             Target::LosslessSwitch { switch, node } => {
-                let lossless = self.lossless.as_deref().expect("the target is lossless");
-                wire.rank = lossless.order.next(wire.rank, driver.now());
-                announce(place, wire, next, driver);
-                let arrival =
-                    SwitchArrival { wire: place, ingress: wire.ingress, switch, node: node as usize };
-                self.receive_at_switch(arrival, header, payload, driver);
+                self.receive_at_switch(place, switch, node as usize, driver);
                 None
             }
             Target::LosslessHost(host) => {
+                let (Flying { header, payload, .. }, next) = wire.land(&mut self.in_flight);
                 announce(place, wire, next, driver);
                 self.receive_at_host(place, host, header, payload, driver)
             }

@@ -18,8 +18,6 @@ use crate::network::fair_order::FairOrder;
 pub(super) struct Lossless<T> {
     pub(super) classes: Vec<u8>,
     pub(super) order: FairOrder,
-    /// Whether the watchdogs of switches drop packets.
-    pub(super) can_drop: bool,
     /// Lossless classes of each priority group.
     pub(super) groups: Vec<Vec<u8>>,
     pub(super) maps: ClassMaps,

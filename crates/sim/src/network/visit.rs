@@ -496,7 +496,7 @@ fn leave<T: Copy + Default>(
     tally: &mut Tally,
 ) -> Option<Leaves> {
     let leaves = link.leaves(&departure);
-    if leaves.watched || leaves.way.exit != NONE {
+    if leaves.watch.sees_departures() || leaves.way.exit != NONE {
         return Some(leaves);
     }
     let Departure { header, payload, .. } = departure;

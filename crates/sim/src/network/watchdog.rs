@@ -3,14 +3,14 @@
 use shallows_core::Instant;
 use shallows_core::packet::Header;
 use shallows_measure::PauseInterval;
-use shallows_switch::pfc::{PRIORITIES, Poll, Verdict, WatchdogAction, WatchdogConfig};
+use shallows_switch::pfc::{PRIORITIES, Poll, Verdict, WatchdogConfig};
 
 use crate::network::link::Link;
 use crate::network::pauses::PausePort;
 use crate::network::{Driver, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Drops a packet that would join or leave a queue whose watchdog drops its packets. Returns whether the packet was
+    /// Drops a packet that would leave a port whose watchdog drops packets, if the packet's class is stormed. Returns whether the packet was
     /// dropped.
     #[inline]
     pub(super) fn drop_stormed(
@@ -20,24 +20,28 @@ impl<T: Copy + Default> Network<T> {
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        let Some(lossless) = self.lossless.as_deref_mut().filter(|lossless| lossless.can_drop) else {
-            return false;
-        };
-        let port = &mut lossless.ports[place as usize];
-        if port.watchdog.is_none_or(|config| config.action != WatchdogAction::Drop) {
-            return false;
+        // `None` while a packet is admitted, which has been tested before.
+        let Some(lossless) = self.lossless.as_deref_mut() else { return false };
+        let class = lossless.maps.class(header.class());
+        let is_dropped = lossless.ports[place as usize].drops(class);
+        if is_dropped {
+            self.lose(self.links[place as usize].number, false, payload, driver);
         }
-        let class = usize::from(lossless.maps.class(header.class()));
-        if !port.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed()) {
-            return false;
-        }
-        port.counts[class].dropped_by_watchdog += 1;
-        self.lose(self.links[place as usize].number, false, payload, driver);
-        true
+        is_dropped
     }
 }
 
 impl PausePort {
+    /// Returns whether the watchdog, whose action is to drop, has found a storm of a class. If so, counts a packet as dropped.
+    pub(super) fn drops(&mut self, class: u8) -> bool {
+        let class = usize::from(class);
+        let is_stormed = self.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed());
+        if is_stormed {
+            self.counts[class].dropped_by_watchdog += 1;
+        }
+        is_stormed
+    }
+
     /// Pauses the queue of a priority, if the priority is lossless.
     pub(super) fn stop<T: Copy + Default>(&mut self, now: Instant, priority: u8, link: &mut Link<T>) {
         // A switch never pauses a class that is not lossless.
