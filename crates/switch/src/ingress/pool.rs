@@ -55,7 +55,7 @@ pub(super) struct Pool {
     /// groups are tested at each of their packets.
     pub(super) calm_below: u64,
     /// `calm_below` while the pool is calm, otherwise zero. In a calm pool, `pauses_below` and `resumes_from` are out of date: it has been
-    /// far below `calm_below`, without paused groups and used headroom, and has not reached `calm_below` or used headroom since then.
+    /// far below `calm_below`, without paused groups, and has not reached `calm_below` or stored packets in headroom since then.
     pub(super) calm_limit: u64,
 }
 
@@ -79,11 +79,8 @@ impl Pool {
     /// that is no longer calm must have its groups tested, which takes long. So the pool becomes calm again only at half of `calm_below`.
     #[inline]
     pub(super) fn stays_calm(&mut self) -> bool {
-        if self.calm_limit == 0
-            && self.used < self.calm_below / 2
-            && self.paused == 0
-            && self.headroom_used == 0
-        {
+        // Without paused groups, no headroom is used.
+        if self.calm_limit == 0 && self.used < self.calm_below / 2 && self.paused == 0 {
             self.calm_limit = self.calm_below;
         }
         self.used < self.calm_limit
