@@ -27,6 +27,7 @@ OF_MODES = {
     3: "RATE_AI 50Mb/s\nU_TARGET 0.95\nMI_THRESH 0\nMULTI_RATE 0\nVAR_WIN 1\nFAST_REACT 1\nINT_MULTI 4\n",
     7: "RATE_AI 100Mb/s\nRATE_HAI 500Mb/s\nMIN_RATE 1Gb/s\nHAS_WIN 0\n",
     8: "EWMA_GAIN 0.0625\nDCTCP_RATE_AI 615Mb/s\nMIN_RATE 1Gb/s\nVAR_WIN 1\n",
+    10: "RATE_AI 64Mb/s\nU_TARGET 0.95\nMI_THRESH 0\nVAR_WIN 1\nPINT_LOG_BASE 1.05\nPINT_PROB 0.5\n",
 }
 """Keys of each mode of congestion control."""
 
@@ -141,6 +142,25 @@ def test_rates_of_hpcc_become_bytes_in_the_round_trip_time(hpcc: Path) -> None:
     assert not any("rounded to" in note for note in import_hpcc(hpcc).notes)
 
 
+def test_pint_has_the_parameters_of_hpcc_and_its_own(hpcc: Path) -> None:
+    # 2 · (1,000 + 2,000 + 1,000) ns and 80 + 20 + 80 ns are 8,180 ns. 64 Mb/s · 8,180 ns / 8 = 65.44 bytes.
+    expected = {
+        "kind": "hpcc-pint",
+        "target": 0.95,
+        "max_stage": 0,
+        "additive_increase": "65B",
+        "base_rtt": "8180ns",
+        "min_rate": "100Mbps",
+        "log_base": 1.05,
+        "sampled": 0.5,
+    }
+    assert control(hpcc, 10) == expected
+    # Codes to base 1.01 have two bytes, as in HPCC's packets. Others have one, and a byte of framing.
+    fine = configured(hpcc, 10, "PINT_LOG_BASE 1.01\n").tables["topology"]
+    coarse = configured(hpcc, 10).tables["topology"]
+    assert (fine["mtu"] - coarse["mtu"], fine["framing"] - coarse["framing"]) == (1, -1)
+
+
 def test_timely_has_hpccs_increase_in_each_round_trip_time(hpcc: Path) -> None:
     values = {"kind": "timely", "preset": "hpcc-repo", "increase": "100Mbps", "min_rate": "1Gbps"}
     assert control(hpcc, 7) == values
@@ -155,11 +175,12 @@ def test_timely_has_hpccs_increase_in_each_round_trip_time(hpcc: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "full", "ack", "note"),
     [
-        # HPCC has 48 bytes of headers, and 8 of TIMELY's timestamp or 42 of telemetry.
+        # HPCC has 48 bytes of headers, and 8 of TIMELY's timestamp, 42 of telemetry or 2 of PINT.
         (1, 1_048, 52, "52 bytes; HPCC's have 60"),
         (3, 1_090, 94, "94 bytes; HPCC's have 88"),
         (7, 1_056, 60, "HPCC's size"),
         (8, 1_048, 52, "52 bytes; HPCC's have 60"),
+        (10, 1_050, 54, "54 bytes; HPCC's have 60"),
     ],
 )
 def test_packets_have_hpccs_size(hpcc: Path, mode: int, full: int, ack: int, note: str) -> None:
@@ -173,8 +194,9 @@ def test_packets_have_hpccs_size(hpcc: Path, mode: int, full: int, ack: int, not
 @pytest.mark.parametrize(
     ("mode", "more", "message"),
     [
-        (10, "", "CC_MODE: congestion control 10 (HPCC-PINT) is not modelled; only 1 (DCQCN), 3 (HPCC)"),
-        (2, "", "CC_MODE: congestion control 2 (unknown) is not modelled"),
+        (2, "", "CC_MODE: congestion control 2 is not modelled; only 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8"),
+        (10, "VAR_WIN 0\n", "VAR_WIN: 0 (a fixed window of HPCC) is not modelled; only 1 is"),
+        (10, "PINT_LOG_BASE 1\n", "PINT_LOG_BASE must be from 1.001 to 2, got 1"),
         (3, "VAR_WIN 0\n", "VAR_WIN: 0 (a fixed window of HPCC) is not modelled; only 1 is"),
         (3, "FAST_REACT 0\n", "FAST_REACT: 0 (one update in a round-trip time) is not modelled"),
         (3, "HAS_WIN 0\n", "HAS_WIN: 0 (no window) is not modelled; only 1 is"),
@@ -203,11 +225,11 @@ def test_what_has_no_counterpart_is_named(hpcc: Path, mode: int, more: str, mess
 
 def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
     every = Ignored(unmodelled=True)
-    imported = configured(hpcc, 10, "RATE_AI 50Mb/s\nEWMA_GAIN 0.5\nPACKET_PAYLOAD_SIZE 9000\n", every)
-    # The gain belongs to mode 10, so DCTCP has the usual one.
+    imported = configured(hpcc, 2, "RATE_AI 50Mb/s\nEWMA_GAIN 0.5\nPACKET_PAYLOAD_SIZE 9000\n", every)
+    # The gain belongs to mode 2, so DCTCP has the usual one.
     assert imported.tables["roce"]["congestion"]["gain"] == 0.0625
     assert imported.tables["roce"]["mtu"] == "1000B"
-    asked = "left out on request: CC_MODE 10 (HPCC-PINT; the scenario has DCTCP), PACKET_PAYLOAD_SIZE 9000"
+    asked = "left out on request: CC_MODE 2 (unknown; the scenario has DCTCP), PACKET_PAYLOAD_SIZE 9000"
     assert asked in imported.notes
     again = configured(hpcc, 3, ignored=Ignored(["CC_MODE"])).tables["roce"]["congestion"]
     assert (again["kind"], again["gain"]) == ("dctcp", 0.0625)

@@ -32,6 +32,8 @@ pub struct RdmaData {
     pub last: bool,
     /// Whether the packet requests an acknowledgement (BTH AckReq).
     pub ack_request: bool,
+    /// Code of the highest utilisation of a port on the path so far; `None` without PINT.
+    pub utilisation: Option<u16>,
 }
 
 /// Kind of a packet from the responder.
@@ -100,6 +102,8 @@ pub struct RdmaReply {
     /// Whether the packet that triggered the reply was marked with CE, or one since the last acknowledgement. Only congestion controls whose
     /// acknowledgements echo marks use it.
     pub marked: bool,
+    /// `utilisation` of the packet that triggered the reply.
+    pub utilisation: Option<u16>,
 }
 
 #[cfg(test)]

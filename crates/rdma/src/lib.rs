@@ -10,6 +10,7 @@ pub mod congestion;
 mod messages;
 mod notification;
 mod pacer;
+pub mod pint;
 mod ranges;
 mod recovery;
 mod requester;

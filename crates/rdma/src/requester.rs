@@ -249,6 +249,7 @@ impl Requester {
             rtt: now.saturating_since(reply.echo),
             marked: std::mem::take(&mut self.marked),
             telemetry,
+            utilisation: reply.utilisation,
         };
         self.control(|control, config| control.on_ack(config, &ack));
         self.una = psn;
@@ -433,8 +434,17 @@ impl Requester {
             Operation::Write => RdmaOperation::Write,
             Operation::Send(_) => RdmaOperation::Send,
         };
-        let mut packet =
-            RdmaData { psn, offset, sent_at: now, len, operation, first, last, ack_request: false };
+        let mut packet = RdmaData {
+            psn,
+            offset,
+            sent_at: now,
+            len,
+            operation,
+            first,
+            last,
+            ack_request: false,
+            utilisation: self.config.congestion.pint().map(|_| 0),
+        };
         let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
         self.pacer.on_send(now, size);
         self.control(|control, config| control.on_send(config, now, size));

@@ -67,7 +67,7 @@ impl Responder {
         };
         let answer = kind.map(|kind| {
             let marked = std::mem::take(&mut self.marked);
-            self.reply(kind, packet.sent_at, marked)
+            RdmaReply { utilisation: packet.utilisation, ..self.reply(kind, packet.sent_at, marked) }
         });
         let is_cause = marked || (is_out_of_order && config.notification.out_of_order);
         let cause = Cause { sent_at: packet.sent_at, marked };
@@ -151,6 +151,6 @@ impl Responder {
     }
 
     fn reply(&self, kind: RdmaReplyKind, echo: Instant, marked: bool) -> RdmaReply {
-        RdmaReply { kind, psn: self.expected, received: self.received, echo, marked }
+        RdmaReply { kind, psn: self.expected, received: self.received, echo, marked, utilisation: None }
     }
 }

@@ -27,7 +27,10 @@ fn ack(
     telemetry: &[Telemetry],
 ) {
     let acked = Bytes(1_000);
-    flow.on_ack(config, &Ack { now, number, acked, next: number, rtt, marked: false, telemetry });
+    flow.on_ack(
+        config,
+        &Ack { now, number, acked, next: number, rtt, marked: false, telemetry, utilisation: None },
+    );
 }
 
 /// Telemetry of a hop of rate `LINE`.

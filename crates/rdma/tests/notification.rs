@@ -33,6 +33,7 @@ fn marks_during_an_interval_cause_one_cnp_at_its_end() {
         received: psn * 1_000,
         echo: ns(sent_at),
         marked: true,
+        utilisation: None,
     };
     assert_eq!(cnp(&mut responder, &config, 10_000, 0, false), None);
     assert_eq!(cnp(&mut responder, &config, 11_000, 1, true), Some(reply(2, 10_000)));

@@ -215,7 +215,14 @@ fn marks_in_replies_without_progress_reach_the_control() {
     for at in [0, 1_116, 2_216] {
         assert!(requester.poll_transmit(ns(at)).is_some());
     }
-    let reply = |kind, psn, marked| RdmaReply { kind, psn, received: psn * 1_000, echo: ns(0), marked };
+    let reply = |kind, psn, marked| RdmaReply {
+        kind,
+        psn,
+        received: psn * 1_000,
+        echo: ns(0),
+        marked,
+        utilisation: None,
+    };
     requester.on_reply(ns(10_000), &reply(SelectiveNack { arrived: 1 }, 0, true), &[]);
     assert_eq!(requester.pace().rate, RATE, "a control learns of marks with acknowledged data");
     requester.on_reply(ns(11_000), &reply(Ack, 2, false), &[]);
@@ -236,7 +243,8 @@ fn the_control_receives_the_number_of_acknowledged_bytes() {
         }
     };
     let acknowledge = |requester: &mut Requester, psn: u64, marked| {
-        let reply = RdmaReply { kind: Ack, psn, received: psn * 1_000, echo: ns(0), marked };
+        let reply =
+            RdmaReply { kind: Ack, psn, received: psn * 1_000, echo: ns(0), marked, utilisation: None };
         requester.on_reply(ns(90_000), &reply, &[]);
     };
     send(&mut requester, 0..4);
@@ -264,7 +272,8 @@ fn in_band_telemetry_reaches_the_control() {
     }
     assert_eq!(requester.in_flight(), Bytes(2_000));
     let hop = Telemetry { at: ns(5_000), sent: 1_116, backlog: Bytes(0), rate: RATE };
-    let reply = RdmaReply { kind: Ack, psn: 1, received: 1_000, echo: ns(0), marked: false };
+    let reply =
+        RdmaReply { kind: Ack, psn: 1, received: 1_000, echo: ns(0), marked: false, utilisation: None };
     requester.on_reply(ns(10_000), &reply, &[hop]);
     // A copy acknowledges nothing.
     requester.on_reply(ns(10_500), &reply, &[hop]);

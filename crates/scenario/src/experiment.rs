@@ -195,6 +195,11 @@ impl Experiment {
         self.queue_pairs().any(|pairs| pairs.config.congestion.uses_telemetry())
     }
 
+    /// Returns the parameters of PINT, if queue pairs use it: all have the same.
+    pub fn pint(&self) -> Option<shallows_rdma::pint::Config> {
+        self.queue_pairs().find_map(|pairs| pairs.config.congestion.pint())
+    }
+
     /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
     /// that send flows.
     pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {

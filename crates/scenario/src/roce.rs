@@ -73,8 +73,12 @@ fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
 
 /// Returns the bytes of the headers of every packet, in-band telemetry included.
 fn headers(congestion: &RoceCongestion) -> Bytes {
-    let has_telemetry = matches!(congestion, RoceCongestion::Hpcc(_) | RoceCongestion::PowerTcp(_));
-    rdma::HEADERS + if has_telemetry { rdma::INT } else { Bytes(0) }
+    let telemetry = match congestion {
+        RoceCongestion::Hpcc(_) | RoceCongestion::PowerTcp(_) => rdma::INT,
+        RoceCongestion::HpccPint(given) => rdma::pint::header(given.log_base.unwrap_or(rdma::pint::LOG_BASE)),
+        _ => Bytes(0),
+    };
+    rdma::HEADERS + telemetry
 }
 
 /// Checks the settings of queue pairs, and converts each of them. Problems are recorded in `checker`.
@@ -110,7 +114,14 @@ pub(crate) fn build(
             config: Arc::new(config),
         }
     };
-    own.all.iter().map(build).collect()
+    let all: Vec<QueuePairs> = own.all.iter().map(build).collect();
+    let mut pint = all.iter().filter_map(|pairs| pairs.config.congestion.pint());
+    let first = pint.next();
+    checker.require(pint.all(|other| Some(other) == first), "roce.congestion", || {
+        "must have the same log_base and base_rtt for all queue pairs with PINT, because switches measure for all of them"
+            .to_owned()
+    });
+    all
 }
 
 /// Rejects networks with paths on which in-band telemetry does not fit the header.

@@ -2,7 +2,7 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{
-    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely,
+    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, hpcc_pint, powertcp, swift, timely,
 };
 
 use crate::check::Checker;
@@ -37,6 +37,7 @@ pub(crate) fn check(
         Control::Timely(config) => timely(config, checker),
         Control::Swift(config) => swift(config, checker),
         Control::Hpcc(config) => hpcc(config, checker),
+        Control::HpccPint(config) => hpcc_pint(config, checker),
         Control::PowerTcp(config) => powertcp(config, checker),
         Control::RdmaDctcp(config) => dctcp(config, checker),
     }
@@ -53,6 +54,7 @@ fn rates(config: &Control) -> Option<(Option<Rate>, Rate)> {
         Control::ConnectX(config) => Some((config.first_rate, config.min_rate)),
         Control::Timely(config) => Some((config.first_rate, config.min_rate)),
         Control::Hpcc(config) => Some((None, config.min_rate)),
+        Control::HpccPint(config) => Some((None, config.hpcc.min_rate)),
         Control::PowerTcp(config) => Some((None, config.min_rate)),
         Control::RdmaDctcp(config) => Some((None, config.min_rate)),
     }
@@ -136,6 +138,15 @@ fn swift(config: &swift::Config, checker: &mut Checker<'_>) {
 fn hpcc(config: &hpcc::Config, checker: &mut Checker<'_>) {
     fraction("target", config.target, checker);
     round_trip_time("base_rtt", config.base_rtt, checker);
+}
+
+fn hpcc_pint(config: &hpcc_pint::Config, checker: &mut Checker<'_>) {
+    hpcc(&config.hpcc, checker);
+    let base = config.log_base;
+    checker.require((1.001..=2.0).contains(&base), &key("log_base"), || {
+        format!("must be from 1.001 to 2, got {base}")
+    });
+    fraction("sampled", config.sampled, checker);
 }
 
 fn powertcp(config: &powertcp::Config, checker: &mut Checker<'_>) {

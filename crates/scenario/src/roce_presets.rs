@@ -3,15 +3,15 @@
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{
-    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, powertcp, swift, timely,
+    Config as Control, Window, connectx, dcqcn, dctcp, hpcc, hpcc_pint, powertcp, swift, timely,
 };
 use toml::{Table, Value};
 
 use crate::quantity::{Automatic, Size, Speed, Time};
 use crate::spec::RoceCongestion;
 use crate::spec::roce_congestion::{
-    Clamp, ConnectX, ConnectXPreset, Dcqcn, Dctcp, EachRtt, EachSegment, Hpcc, Hyperactive, PowerTcp,
-    RateWindow, Swift, Timely, TimelyPreset, TimelyUpdate, WindowOf,
+    Clamp, ConnectX, ConnectXPreset, Dcqcn, Dctcp, EachRtt, EachSegment, Hpcc, HpccPint, Hyperactive,
+    PowerTcp, RateWindow, Swift, Timely, TimelyPreset, TimelyUpdate, WindowOf,
 };
 
 /// Network of the queue pairs.
@@ -40,6 +40,7 @@ pub(crate) fn convert(congestion: &RoceCongestion, setting: &Setting) -> Control
         RoceCongestion::TimelyPatched(given) => Control::Timely(setting.timely(given, timely::Rule::Patched)),
         RoceCongestion::Swift(given) => Control::Swift(setting.swift(given)),
         RoceCongestion::Hpcc(given) => Control::Hpcc(setting.hpcc(given)),
+        RoceCongestion::HpccPint(given) => Control::HpccPint(setting.hpcc_pint(given)),
         RoceCongestion::PowerTcp(given) => {
             Control::PowerTcp(setting.powertcp(given, powertcp::Signal::Telemetry))
         }
@@ -72,6 +73,7 @@ pub(crate) fn spelled_out(congestion: &RoceCongestion, setting: &Setting) -> Roc
         }
         RoceCongestion::Swift(given) => RoceCongestion::Swift(of_swift(&setting.swift(given))),
         RoceCongestion::Hpcc(given) => RoceCongestion::Hpcc(of_hpcc(&setting.hpcc(given))),
+        RoceCongestion::HpccPint(given) => RoceCongestion::HpccPint(of_hpcc_pint(&setting.hpcc_pint(given))),
         RoceCongestion::PowerTcp(given) => {
             RoceCongestion::PowerTcp(of_powertcp(&setting.powertcp(given, powertcp::Signal::Telemetry)))
         }
@@ -241,6 +243,18 @@ impl Setting {
         }
     }
 
+    fn hpcc_pint(&self, given: &HpccPint) -> hpcc_pint::Config {
+        let HpccPint { target, max_stage, additive_increase, base_rtt, min_rate, log_base, sampled } =
+            given.clone();
+        let hpcc = Hpcc { target, max_stage, additive_increase, base_rtt, min_rate, ..Hpcc::default() };
+        let preset = hpcc_pint::Config::hpcc_repo(self.hpcc(&hpcc));
+        hpcc_pint::Config {
+            log_base: log_base.unwrap_or(preset.log_base),
+            sampled: sampled.unwrap_or(preset.sampled),
+            ..preset
+        }
+    }
+
     fn powertcp(&self, given: &PowerTcp, signal: powertcp::Signal) -> powertcp::Config {
         let preset = powertcp::Config::nsdi22(signal, self.line_rate, self.rtt(given.base_rtt), FLOWS);
         powertcp::Config {
@@ -335,6 +349,12 @@ fn of_hpcc(config: &hpcc::Config) -> Hpcc {
         per_hop: config.per_hop,
         skip_empty: config.skip_empty,
     }
+}
+
+fn of_hpcc_pint(config: &hpcc_pint::Config) -> HpccPint {
+    let Hpcc { target, max_stage, additive_increase, base_rtt, min_rate, .. } = of_hpcc(&config.hpcc);
+    let (log_base, sampled) = (Some(config.log_base), Some(config.sampled));
+    HpccPint { target, max_stage, additive_increase, base_rtt, min_rate, log_base, sampled }
 }
 
 fn of_powertcp(config: &powertcp::Config) -> PowerTcp {

@@ -219,7 +219,7 @@ fn reword(message: &str) -> (Option<String>, String) {
 
 /// Names, in lower case, of mechanisms that other simulators model and Shallows does not. An error for one of them states this and suggests
 /// no other name.
-const NOT_MODELLED: [&str; 27] = [
+const NOT_MODELLED: [&str; 26] = [
     "aqua",
     "bbr",
     "bbr2",
@@ -229,7 +229,6 @@ const NOT_MODELLED: [&str; 27] = [
     "dctcp-rdma",
     "expresspass",
     "homa",
-    "hpcc-pint",
     "hull",
     "infiniband",
     "l4s",

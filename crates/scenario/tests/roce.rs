@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, powertcp, swift, timely};
+use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, hpcc_pint, powertcp, swift, timely};
 use shallows_rdma::{Adaptive, Decrease};
 use shallows_scenario::{Experiment, SendLimits};
 
@@ -73,6 +73,9 @@ fn controls_have_the_parameters_of_their_sources() {
     // Telemetry adds 42 bytes to data and acknowledgements.
     let told = longest(1_124, 128);
     assert_eq!(control("hpcc"), Config::Hpcc(hpcc::Config::sigcomm19(LINE, told)));
+    // PINT adds a byte to both.
+    let pint = hpcc::Config::sigcomm19(LINE, longest(1_083, 87));
+    assert_eq!(control("hpcc-pint"), Config::HpccPint(hpcc_pint::Config::hpcc_repo(pint)));
     let power = |signal, rtt| Config::PowerTcp(powertcp::Config::nsdi22(signal, LINE, rtt, 10));
     assert_eq!(control("powertcp"), power(powertcp::Signal::Telemetry, told));
     assert_eq!(control("theta-powertcp"), power(powertcp::Signal::Delay, rtt));
@@ -152,7 +155,21 @@ fn keys_replace_the_parameters_of_a_preset() {
     assert_eq!(control(dctcp), Config::RdmaDctcp(expected));
 }
 
-const KINDS: [&str; 12] = [
+#[test]
+fn hpcc_with_pint_takes_all_its_parameters() {
+    let given = "{ kind = 'hpcc-pint', target = 0.9, max_stage = 5, additive_increase = '80B', base_rtt = '13us', \
+                 min_rate = '1Gbps', log_base = 1.01, sampled = 0.5 }";
+    let hpcc = hpcc::Config {
+        target: 0.9,
+        max_stage: 5,
+        additive_increase: Bytes(80),
+        min_rate: Rate::from_gbps(1),
+        ..hpcc::Config::sigcomm19(LINE, Duration::from_micros(13))
+    };
+    assert_eq!(control(given), Config::HpccPint(hpcc_pint::Config { hpcc, log_base: 1.01, sampled: 0.5 }));
+}
+
+const KINDS: [&str; 13] = [
     "none",
     "dcqcn",
     "{ kind = 'dcqcn', window = {} }",
@@ -162,6 +179,7 @@ const KINDS: [&str; 12] = [
     "timely-patched",
     "swift",
     "hpcc",
+    "hpcc-pint",
     "powertcp",
     "theta-powertcp",
     "dctcp",
@@ -217,12 +235,33 @@ fn the_mtu_leaves_room_for_telemetry() {
     };
     assert_eq!(largest("none"), ("roce.mtu".to_owned(), message("60B", "1.44KB")));
     assert_eq!(largest("hpcc"), ("roce.mtu".to_owned(), message("102B", "1.398KB")));
+    assert_eq!(largest("hpcc-pint"), ("roce.mtu".to_owned(), message("61B", "1.439KB")));
+    let fine = "{ kind = 'hpcc-pint', log_base = 1.01 }";
+    assert_eq!(largest(fine), ("roce.mtu".to_owned(), message("62B", "1.438KB")));
     // 1,024 bytes of data and 60 of headers fit 1,100 bytes, but not with 42 bytes of telemetry.
     let mtu = |congestion| {
         let sets = [("roce.congestion", congestion), ("roce.mtu", "auto"), ("topology.mtu", "1100B")];
         experiment(&sets).resolved()["roce"]["mtu"].as_str().map(str::to_owned)
     };
     assert_eq!((mtu("swift").as_deref(), mtu("hpcc").as_deref()), (Some("1KiB"), Some("512B")));
+}
+
+#[test]
+fn all_queue_pairs_with_pint_have_the_same_base_and_round_trip_time() {
+    let with = |own: &str| {
+        let second = "\n[[workload]]\nkind = \"incast\"\ntransport = \"roce\"\nsenders = 0\nreceivers = 2\nsize = \"1MB\"\n";
+        let text = format!("{SCENARIO}{second}roce = {{ congestion = {own} }}\n");
+        parse(&text, &[("roce.congestion", "hpcc-pint")]).map(|found| found.pint().map(|pint| pint.log_base))
+    };
+    assert_eq!(with("\"hpcc\"").expect("one has PINT"), Some(1.05));
+    assert!(with("{ kind = \"hpcc-pint\", target = 0.9 }").is_ok());
+    for own in ["{ kind = \"hpcc-pint\", log_base = 1.06 }", "{ kind = \"hpcc-pint\", base_rtt = \"13us\" }"]
+    {
+        let error = with(own).expect_err("two of them");
+        assert_eq!(error.problems[0].key, "roce.congestion", "{own}");
+        let message = "must have the same log_base and base_rtt for all queue pairs with PINT";
+        assert!(error.problems[0].message.starts_with(message), "{}", error.problems[0].message);
+    }
 }
 
 #[test]
@@ -304,6 +343,9 @@ fn bad_values_are_refused_with_key_range_and_value() {
         ("{ kind = 'timely', window = { rtt = '2s' } }", "window.rtt", format!("{time} 2s")),
         ("{ kind = 'hpcc', target = 1.25 }", "target", format!("{fraction} 1.25")),
         ("{ kind = 'hpcc', base_rtt = '0s' }", "base_rtt", format!("{time} 0ps")),
+        ("{ kind = 'hpcc-pint', target = 0.0 }", "target", format!("{fraction} 0")),
+        ("{ kind = 'hpcc-pint', sampled = 1.5 }", "sampled", format!("{fraction} 1.5")),
+        ("{ kind = 'hpcc-pint', log_base = 1.0 }", "log_base", "must be from 1.001 to 2, got 1".to_owned()),
         ("{ kind = 'powertcp', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'theta-powertcp', base_rtt = '5s' }", "base_rtt", format!("{time} 5s")),
         ("{ kind = 'dctcp', gain = 0.0 }", "gain", format!("{fraction} 0")),
@@ -359,6 +401,7 @@ fn rates_of_controls_fit_the_links() {
         ("{ kind = 'dcqcn-connectx', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         ("{ kind = 'timely', min_rate = '1Tbps' }", "min_rate", format!("{least} 1Tbps")),
         ("{ kind = 'hpcc', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
+        ("{ kind = 'hpcc-pint', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         ("{ kind = 'theta-powertcp', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         ("{ kind = 'dctcp', min_rate = '101Gbps' }", "min_rate", format!("{least} 101Gbps")),
         (
@@ -378,7 +421,9 @@ fn rates_of_controls_fit_the_links() {
 
 #[test]
 fn controls_without_notification_packets_refuse_their_keys() {
-    for congestion in ["timely", "timely-patched", "swift", "hpcc", "powertcp", "theta-powertcp", "dctcp"] {
+    for congestion in
+        ["timely", "timely-patched", "swift", "hpcc", "hpcc-pint", "powertcp", "theta-powertcp", "dctcp"]
+    {
         let sets = [("roce.congestion", congestion), ("roce.cnp.interval", "4us")];
         let error = parse(SCENARIO, &sets).expect_err("no notifications");
         assert_eq!(error.problems[0].key, "roce.cnp", "{congestion}");
@@ -408,7 +453,8 @@ fn telemetry_needs_paths_of_at_most_five_switches() {
             parse(&text, &[("topology", &topology), ("roce.congestion", congestion)])
         }
     };
-    assert!(chain(5)("hpcc").is_ok() && chain(6)("theta-powertcp").is_ok());
+    assert!(chain(5)("hpcc").is_ok());
+    assert!(chain(6)("hpcc-pint").is_ok() && chain(6)("theta-powertcp").is_ok());
     for congestion in ["hpcc", "powertcp"] {
         let error = chain(6)(congestion).expect_err("six switches");
         assert_eq!(error.problems[0].key, "roce.congestion");

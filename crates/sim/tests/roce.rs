@@ -85,7 +85,7 @@ fn counts(report: &Report, name: &str) -> u64 {
     report.summary()["queue_pairs"][name].as_u64().expect("a count")
 }
 
-const CONTROLS: [&str; 10] = [
+const CONTROLS: [&str; 11] = [
     "none",
     "dcqcn",
     "dcqcn-connectx",
@@ -93,6 +93,7 @@ const CONTROLS: [&str; 10] = [
     "timely-patched",
     "swift",
     "hpcc",
+    "hpcc-pint",
     "powertcp",
     "theta-powertcp",
     "dctcp",

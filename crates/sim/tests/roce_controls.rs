@@ -111,6 +111,22 @@ fn hpcc_keeps_the_queue_near_zero() {
 }
 
 #[test]
+fn hpcc_with_pint_keeps_the_queue_near_zero_with_a_byte_or_two_per_packet() {
+    let spread = |log_base: &str, header: f64| {
+        let control = format!("{{ kind = 'hpcc-pint', log_base = {log_base} }}");
+        let seen = seen(8, 4_000, &[("roce.congestion", &*control)]);
+        // As for HPCC: a code is up to one step above or below the utilisation, which is its expected value.
+        within("utilisation", seen.total() * (WIRE + header) / DATA / 100.0, 0.95 + 8.0 * 0.05 / 100.0, 0.02);
+        assert!(seen.queue <= 3.0 * WIRE, "{seen:?}");
+        let rates = || seen.rates.iter().copied();
+        rates().fold(0.0, f64::max) - rates().fold(f64::MAX, f64::min)
+    };
+    // Each queue pair has rounding errors of its own, and W_AI corrects their differences slowly. Smaller steps have smaller errors.
+    let (coarse, fine) = (spread("1.05", 1.0), spread("1.001", 2.0));
+    assert!(fine < coarse / 2.0, "{fine} {coarse}");
+}
+
+#[test]
 fn hpcc_has_the_queue_of_the_closed_form() {
     let control = "{ kind = 'hpcc', additive_increase = '80KB' }";
     let seen = seen(8, 40_000, &[("roce.congestion", control), ("topology.link_delay", "30us")]);

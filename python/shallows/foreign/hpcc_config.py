@@ -6,7 +6,7 @@ from pathlib import Path
 from shallows.bounded import is_file
 from shallows.errors import ShallowsError
 from shallows.foreign import hpcc_keys as keys
-from shallows.foreign.hpcc_unmodelled import PAYLOADS, Modes, is_modelled, is_on, without
+from shallows.foreign.hpcc_unmodelled import PAYLOADS, Modes, is_on, without
 from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.reading import PS_PER_S, Line
 
@@ -60,6 +60,18 @@ class Config:
             return (default or 0) * PS_PER_US
         return line.picoseconds(key, line.words[1], PS_PER_US) // PS_PER_US * PS_PER_US
 
+    def decimal(self, key: str, least: float, most: float, default: float) -> float:
+        """Return the number from `least` to `most` that a key has; `default` is the value in third.cc."""
+        line = self.lines.get(key)
+        if line is None:
+            return default
+        value = float(line.decimal(key, line.words[1]))
+        if not least <= value <= most:
+            raise line.error(
+                f"{key} must be from {least:g} to {most:g}, got {line.words[1]}", "correct the number"
+            )
+        return value
+
     def fraction(self, key: str, what: str, default: float | None = None) -> float:
         """Return the number above 0 and at most 1 that a key has; None means that third.cc has no default."""
         line = self._line(key, default, "0.0625")
@@ -86,7 +98,7 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
     notes: list[str] = []
     lines = keys.read(path, notes)
     mode = _one(lines, "CC_MODE", keys.DCQCN, 0, 100)
-    is_replaced = "CC_MODE" in ignored.keys or (ignored.unmodelled and not is_modelled(mode))
+    is_replaced = "CC_MODE" in ignored.keys or (ignored.unmodelled and mode not in keys.MODES)
     modes = Modes(mode, keys.DCTCP if is_replaced else mode)
     of_hawkeye = sorted(keys.OF_HAWKEYE & lines.keys())
     lines = without(path, lines, modes, ignored, notes)

@@ -17,6 +17,8 @@ AETH = 4
 """Additional header bytes of an acknowledgement in the scenario."""
 TELEMETRY = 42
 """Bytes of in-band telemetry in a packet (int-header.h); HPCC and the scenario have the same number."""
+PINT = 2
+"""Bytes of PINT's telemetry in a packet (int-header.h)."""
 TIMESTAMP = 8
 """Bytes of TIMELY's timestamp in a packet (int-header.h)."""
 HIGH_PRIORITY = 0
@@ -30,17 +32,31 @@ GAIN = 0.0625
 
 def wire(config: Config) -> tuple[int, int]:
     """Return the MTU and the framing with which packets have HPCC's size."""
-    mode = config.modes.chosen
-    telemetry = TELEMETRY if mode == keys.HPCC else 0
-    timestamp = TIMESTAMP if mode == keys.TIMELY else 0
-    return config.payload + IB_HEADERS + RETH + telemetry, HEADERS - IB_HEADERS + timestamp
+    telemetry, theirs = _telemetry(config)
+    return config.payload + IB_HEADERS + RETH + telemetry, HEADERS - IB_HEADERS + theirs - telemetry
 
 
 def ack_sizes(config: Config) -> tuple[int, int]:
     """Return the sizes of an acknowledgement on the wire in the scenario and in HPCC (qbb-header.cc)."""
-    telemetry = TELEMETRY if config.modes.chosen == keys.HPCC else 0
+    telemetry, theirs = _telemetry(config)
     _, framing = wire(config)
-    return IB_HEADERS + AETH + framing + telemetry, max(60, 14 + 20 + 12 + telemetry)
+    # TIMELY's timestamp is in data only.
+    theirs = 0 if config.modes.chosen == keys.TIMELY else theirs
+    return IB_HEADERS + AETH + framing + telemetry, max(60, 14 + 20 + 12 + theirs)
+
+
+def _telemetry(config: Config) -> tuple[int, int]:
+    """Return the bytes of telemetry in a packet of the scenario and of HPCC (int-header.h)."""
+    mode = config.modes.chosen
+    if mode == keys.PINT:
+        # The largest utilisation is 512; it has the code log_b(512²).
+        return (1 if _log_base(config) ** 256 > 512**2 else 2), PINT
+    return (TELEMETRY, TELEMETRY) if mode == keys.HPCC else (0, TIMESTAMP if mode == keys.TIMELY else 0)
+
+
+def _log_base(config: Config) -> float:
+    """Return the base of PINT's logarithm."""
+    return config.decimal("PINT_LOG_BASE", 1.001, 2, 1.05)
 
 
 def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, Any]:
@@ -88,6 +104,24 @@ def _connectx(config: Config, longest: Longest) -> dict[str, Any]:
 
 
 def _hpcc(config: Config, longest: Longest) -> dict[str, Any]:
+    return {
+        "kind": "hpcc",
+        **_window_of_hpcc(config, longest),
+        **({"per_hop": True} if config.is_on("MULTI_RATE", default=True) else {}),
+        **({"skip_empty": True} if config.is_on("SAMPLE_FEEDBACK", default=False) else {}),
+    }
+
+
+def _hpcc_pint(config: Config, longest: Longest) -> dict[str, Any]:
+    return {
+        "kind": "hpcc-pint",
+        **_window_of_hpcc(config, longest),
+        "log_base": _log_base(config),
+        "sampled": config.fraction("PINT_PROB", "the share of acknowledgements that count", 1.0),
+    }
+
+
+def _window_of_hpcc(config: Config, longest: Longest) -> dict[str, Any]:
     # W_AI = RATE_AI · T. HPCC's code adds to the rate W/T.
     bits = config.rate("RATE_AI") * longest.rtt_ns
     increase = round(bits / 8 / NS_PER_S)
@@ -97,14 +131,11 @@ def _hpcc(config: Config, longest: Longest) -> dict[str, Any]:
             f"round-trip time of {longest.rtt_ns} ns, rounded to {increase}"
         )
     return {
-        "kind": "hpcc",
         "target": config.fraction("U_TARGET", "the target utilisation", 0.95),
         "max_stage": config.whole("MI_THRESH", 5),
         "additive_increase": f"{increase}B",
         "base_rtt": writing.time(longest.rtt_ns * 1_000),
         "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
-        **({"per_hop": True} if config.is_on("MULTI_RATE", default=True) else {}),
-        **({"skip_empty": True} if config.is_on("SAMPLE_FEEDBACK", default=False) else {}),
     }
 
 
@@ -150,4 +181,10 @@ def _window(config: Config, longest: Longest) -> dict[str, Any]:
     return {"window": {"rtt": writing.time(rtt_ps), "of": of}}
 
 
-_CONTROLS = {keys.DCQCN: _connectx, keys.HPCC: _hpcc, keys.TIMELY: _timely, keys.DCTCP: _dctcp}
+_CONTROLS = {
+    keys.DCQCN: _connectx,
+    keys.HPCC: _hpcc,
+    keys.TIMELY: _timely,
+    keys.DCTCP: _dctcp,
+    keys.PINT: _hpcc_pint,
+}

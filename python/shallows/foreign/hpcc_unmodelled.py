@@ -28,8 +28,8 @@ class _Switch(NamedTuple):
 _SWITCHES = {
     "L2_BACK_TO_ZERO": _Switch(False, False, "retransmission from the start of a chunk"),
     "RATE_BOUND": _Switch(True, True, "senders without a rate"),
-    "HAS_WIN": _Switch(True, True, "no window", modes=(keys.HPCC, keys.DCTCP)),
-    "VAR_WIN": _Switch(True, False, "a fixed window of HPCC", modes=(keys.HPCC,)),
+    "HAS_WIN": _Switch(True, True, "no window", modes=(keys.HPCC, keys.DCTCP, keys.PINT)),
+    "VAR_WIN": _Switch(True, False, "a fixed window of HPCC", modes=(keys.HPCC, keys.PINT)),
     "GLOBAL_T": _Switch(True, True, "a round-trip time for each pair of hosts"),
     "FAST_REACT": _Switch(True, True, "one update in a round-trip time", modes=(keys.HPCC,)),
 }
@@ -83,17 +83,11 @@ def without(
     return {key: line for key, line in lines.items() if key not in left_out and key not in others}
 
 
-def is_modelled(mode: int) -> bool:
-    """Return whether scenarios have this mode of congestion control."""
-    return mode in keys.MODES and mode != keys.PINT
-
-
 def _unmodelled(lines: dict[str, Line], modes: Modes) -> Iterator[tuple[str, str]]:
     """Yield keys with an effect in HPCC and no counterpart in scenarios, with the reason."""
-    if not is_modelled(modes.given):
-        name = keys.MODES.get(modes.given, "unknown")
-        only = "only 1 (DCQCN), 3 (HPCC), 7 (TIMELY) and 8 (DCTCP) are"
-        yield "CC_MODE", f"congestion control {modes.given} ({name}) is not modelled; {only}"
+    if modes.given not in keys.MODES:
+        only = ", ".join(f"{mode} ({name})" for mode, name in keys.MODES.items())
+        yield "CC_MODE", f"congestion control {modes.given} is not modelled; only {only} are"
     yield from _switches(lines, modes.chosen)
     silent = set().union(keys.MAPPED, modes.keys, *(names for names, _ in _meaningless(lines, modes)))
     for key, line in lines.items():
@@ -114,7 +108,7 @@ def _unmodelled(lines: dict[str, Line], modes: Modes) -> Iterator[tuple[str, str
 
 
 def _switches(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
-    has_window = mode == keys.HPCC or is_on(lines, "HAS_WIN", default=True)
+    has_window = mode in (keys.HPCC, keys.PINT) or is_on(lines, "HAS_WIN", default=True)
     for key, switch in _SWITCHES.items():
         value = is_on(lines, key, default=switch.default)
         matters = mode in switch.modes and (key != "GLOBAL_T" or has_window)

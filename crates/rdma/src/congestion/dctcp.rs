@@ -122,7 +122,10 @@ mod tests {
     /// Acknowledges `acked` bytes up to `number`, while `next` bytes are sent.
     fn ack(flow: &mut Dctcp, config: &Config, [number, acked, next]: [u64; 3], marked: bool) {
         let (now, acked, rtt) = (Instant::ZERO, Bytes(acked), T);
-        flow.on_ack(config, &Ack { now, number, acked, next, rtt, marked, telemetry: &[] });
+        flow.on_ack(
+            config,
+            &Ack { now, number, acked, next, rtt, marked, telemetry: &[], utilisation: None },
+        );
     }
 
     #[test]

@@ -136,6 +136,32 @@ impl Hpcc {
         window
     }
 
+    /// Handles an acknowledgement with the highest utilisation on the path, which switches have measured.
+    pub(super) fn on_utilisation(&mut self, config: &Config, ack: &Ack<'_>, utilisation: f64) {
+        self.digest.telemetry += 1;
+        // RdmaHw::UpdateRateHpPint: the first acknowledgement begins the second round trip.
+        if self.update_at == 0 {
+            self.update_at = ack.next;
+            return;
+        }
+        self.measured[0].utilisation = utilisation;
+        let (window, _) = self.computed(config, &self.measured[0]);
+        self.adopt(config, ack, window);
+    }
+
+    /// Changes the window at each acknowledgement, and its reference once per round-trip time (section 3.2).
+    fn adopt(&mut self, config: &Config, ack: &Ack<'_>, window: f64) {
+        self.digest.record(self.window, window);
+        self.window = window;
+        if ack.number > self.update_at {
+            self.update_at = ack.next;
+            for index in 0..self.measured.len() {
+                let (reference, stage) = self.computed(config, &self.measured[index]);
+                self.measured[index] = Measured { reference, stage, ..self.measured[index] };
+            }
+        }
+    }
+
     /// Returns the window and the stage that follow from U (SIGCOMM '19, algorithm 1, `ComputeWind`).
     fn computed(&self, config: &Config, measured: &Measured) -> (f64, u32) {
         let step = config.additive_increase.0 as f64;
@@ -181,16 +207,7 @@ impl CongestionControl for Hpcc {
         let is_update = ack.number > self.update_at;
         let skips = |hop: &Telemetry| config.skip_empty && !is_update && hop.backlog == Bytes(0);
         let Some(window) = self.measure(config, hops, skips) else { return };
-        self.digest.record(self.window, window);
-        // W changes with each acknowledgement; its reference, once per round-trip time (section 3.2).
-        self.window = window;
-        if is_update {
-            self.update_at = ack.next;
-            for index in 0..self.measured.len() {
-                let (reference, stage) = self.computed(config, &self.measured[index]);
-                self.measured[index] = Measured { reference, stage, ..self.measured[index] };
-            }
-        }
+        self.adopt(config, ack, window);
     }
 
     fn digest(&self) -> Digest {
@@ -207,7 +224,7 @@ mod tests {
 
     fn ack<'a>(number: u64, next: u64, telemetry: &'a [Telemetry]) -> Ack<'a> {
         let (now, acked, rtt) = (Instant::ZERO, Bytes(1_000), T);
-        Ack { now, number, acked, next, rtt, marked: false, telemetry }
+        Ack { now, number, acked, next, rtt, marked: false, telemetry, utilisation: None }
     }
 
     fn hop(us: u64, sent: u64, backlog: u64) -> Telemetry {

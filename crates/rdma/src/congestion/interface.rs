@@ -28,6 +28,8 @@ pub struct Ack<'a> {
     pub marked: bool,
     /// In-band telemetry of the acknowledged packet, one entry per hop; empty without telemetry.
     pub telemetry: &'a [Telemetry],
+    /// Code of the highest utilisation on the path of the acknowledged packet; `None` without PINT.
+    pub utilisation: Option<u16>,
 }
 
 /// In-band telemetry that one hop adds to a packet (HPCC, SIGCOMM '19, figure 7).

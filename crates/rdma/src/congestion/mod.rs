@@ -6,6 +6,7 @@ pub mod connectx;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
+pub mod hpcc_pint;
 mod interface;
 pub mod powertcp;
 pub mod swift;
@@ -18,6 +19,8 @@ pub mod timely;
 use interface::CongestionControl;
 pub use interface::{Ack, Digest, Loss, Pace, Telemetry, Window};
 use shallows_core::{Bytes, Instant, Rate};
+
+use crate::pint;
 
 /// Parameters of a congestion control.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +37,8 @@ pub enum Config {
     Swift(swift::Config),
     /// HPCC (SIGCOMM '19).
     Hpcc(hpcc::Config),
+    /// HPCC with PINT (SIGCOMM '20).
+    HpccPint(hpcc_pint::Config),
     /// PowerTCP and θ-PowerTCP (NSDI '22).
     PowerTcp(powertcp::Config),
     /// DCTCP over RDMA, as HPCC's authors run it.
@@ -52,6 +57,9 @@ impl Config {
             Self::Timely(config) => Algorithm::Timely(Box::new(timely::Timely::new(config, line_rate))),
             Self::Swift(config) => Algorithm::Swift(Box::new(swift::Swift::new(config, line_rate))),
             Self::Hpcc(config) => Algorithm::Hpcc(Box::new(hpcc::Hpcc::new(config, line_rate))),
+            Self::HpccPint(config) => {
+                Algorithm::HpccPint(Box::new(hpcc_pint::HpccPint::new(config, line_rate)))
+            }
             Self::PowerTcp(config) => {
                 Algorithm::PowerTcp(Box::new(powertcp::PowerTcp::new(config, line_rate)))
             }
@@ -76,6 +84,11 @@ impl Config {
             Self::PowerTcp(config) => config.signal == powertcp::Signal::Telemetry,
             _ => false,
         }
+    }
+
+    /// Returns the parameters of PINT, with which switches must measure their utilisation, if the control reacts to it.
+    pub fn pint(&self) -> Option<pint::Config> {
+        if let Self::HpccPint(config) = self { Some(config.of_switches()) } else { None }
     }
 
     /// Returns whether the control reacts to the RTT of acknowledgements.
@@ -188,6 +201,7 @@ algorithms!(
     Timely(timely::Timely),
     Swift(swift::Swift),
     Hpcc(hpcc::Hpcc),
+    HpccPint(hpcc_pint::HpccPint),
     PowerTcp(powertcp::PowerTcp),
     RdmaDctcp(dctcp::Dctcp)
 );

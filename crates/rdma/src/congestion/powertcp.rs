@@ -182,7 +182,7 @@ mod tests {
 
     fn ack<'a>(time: u64, rtt: u64, number: u64, telemetry: &'a [Telemetry]) -> Ack<'a> {
         let (now, rtt, acked) = (us(time), Duration::from_micros(rtt), Bytes(1_000));
-        Ack { now, number, acked, next: number + 100_000, rtt, marked: false, telemetry }
+        Ack { now, number, acked, next: number + 100_000, rtt, marked: false, telemetry, utilisation: None }
     }
 
     /// Parameters for a BDP of 100,000 bytes, and β of 10,000 bytes.

@@ -179,7 +179,10 @@ mod tests {
 
     fn ack(flow: &mut Swift, config: &Config, now: u64, rtt: u64) {
         let (now, rtt, acked) = (us(now), Duration::from_micros(rtt), config.mtu);
-        flow.on_ack(config, &Ack { now, number: 0, acked, next: 0, rtt, marked: false, telemetry: &[] });
+        flow.on_ack(
+            config,
+            &Ack { now, number: 0, acked, next: 0, rtt, marked: false, telemetry: &[], utilisation: None },
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! A bottleneck for tests: equal flows through one hop, as a fluid in small steps.
 
+use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::interface::{Ack, CongestionControl, Telemetry};
+use crate::pint::{self, PortUtilisation};
 
 /// Round-trip time without queues.
 pub(super) const T: Duration = Duration::from_micros(13);
@@ -36,7 +38,9 @@ pub(super) fn run<C: CongestionControl + Clone>(
     let span = Duration(T.0 / STEPS as u64);
     let per_step = BDP / STEPS as f64;
     let (mut queue, mut sent, mut used) = (0.0, 0.0, 0.0);
-    let mut on_the_way = vec![Telemetry::default(); STEPS];
+    let pint = pint::Config { log_base: pint::LOG_BASE, base_rtt: T };
+    let (mut port, mut stream) = (PortUtilisation::default(), Stream::new(1, "pint", 0));
+    let mut on_the_way = vec![(Telemetry::default(), None); STEPS];
     for step in 0..rtts * STEPS {
         // A window is in flight for T and the time in the queue.
         let spread = 1.0 + queue / BDP;
@@ -47,14 +51,15 @@ pub(super) fn run<C: CongestionControl + Clone>(
         (queue, sent, used) = (queue + arrived - leaving, sent + leaving, leaving / per_step);
         let at = Instant::ZERO + span * (step as u64 + 1);
         let left = Telemetry { at, sent: sent as u64, backlog: Bytes(queue as u64), rate: CAPACITY };
-        let seen = std::mem::replace(&mut on_the_way[step % STEPS], left);
+        let code = pint.encode(port.on_departure(T, &left), stream.uniform());
+        let (seen, utilisation) = std::mem::replace(&mut on_the_way[step % STEPS], (left, Some(code)));
         for ((flow, acked), bytes) in flows.iter_mut().zip(arrivals) {
             *acked += bytes;
             let (number, next) = (*acked as u64, (*acked + bytes * spread * STEPS as f64) as u64);
             let (rtt, marked) =
                 (T + CAPACITY.transmission_time(seen.backlog), seen.backlog.0 as f64 > threshold);
-            let ack =
-                Ack { now: at, number, acked: Bytes(bytes as u64), next, rtt, marked, telemetry: &[seen] };
+            let (now, acked) = (at, Bytes(bytes as u64));
+            let ack = Ack { now, number, acked, next, rtt, marked, telemetry: &[seen], utilisation };
             if step >= STEPS {
                 flow.on_ack(config, &ack);
             }

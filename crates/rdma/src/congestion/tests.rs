@@ -8,14 +8,15 @@ use super::*;
 const LINE: Rate = Rate::from_gbps(100);
 const RTT: Duration = Duration::from_micros(13);
 
-/// Signals that a scenario must deliver: CNPs, marks in acknowledgements, telemetry, round-trip times.
-type Signals = [bool; 4];
+/// Signals that a scenario must deliver: CNPs, marks in acknowledgements, telemetry, round-trip times, utilisation by PINT.
+type Signals = [bool; 5];
 
-const NOTHING: Signals = [false; 4];
-const CNPS: Signals = [true, false, false, false];
-const MARKS: Signals = [false, true, false, false];
-const TELEMETRY: Signals = [false, false, true, false];
-const TIMES: Signals = [false, false, false, true];
+const NOTHING: Signals = [false; 5];
+const CNPS: Signals = [true, false, false, false, false];
+const MARKS: Signals = [false, true, false, false, false];
+const TELEMETRY: Signals = [false, false, true, false, false];
+const TIMES: Signals = [false, false, false, true, false];
+const PINT: Signals = [false, false, false, false, true];
 
 /// Returns all presets and the signals that they use.
 fn presets() -> Vec<(Config, Signals)> {
@@ -32,13 +33,14 @@ fn presets() -> Vec<(Config, Signals)> {
         (Config::Timely(timely::Config::patched(LINE)), TIMES),
         (Config::Swift(swift::Config::htsim(Bytes(4_096))), TIMES),
         (Config::Hpcc(hpcc::Config::sigcomm19(LINE, RTT)), TELEMETRY),
+        (Config::HpccPint(hpcc_pint::Config::hpcc_repo(hpcc::Config::sigcomm19(LINE, RTT))), PINT),
         (power(powertcp::Signal::Telemetry), TELEMETRY),
         (power(powertcp::Signal::Delay), TIMES),
         (Config::RdmaDctcp(dctcp::Config::hpcc_repo(Bytes(1_000), RTT)), MARKS),
     ]
 }
 
-/// Acknowledges the packet `number` of 1,000 bytes, which waited `waited` in the queue of the only hop.
+/// Acknowledges the packet `number` of 1,000 bytes, which waited `waited` in the queue of the only hop. The hop is half busy.
 fn ack(
     algorithm: &mut Algorithm,
     config: &Config,
@@ -50,14 +52,22 @@ fn ack(
     let backlog = LINE.bytes_in(waited);
     let hop = Telemetry { at: now, sent: number * 1_000, backlog, rate: LINE };
     let (rtt, acked, next) = (RTT + waited, Bytes(1_000), number * 1_000 + 160_000);
-    let ack = Ack { now, number: number * 1_000, acked, next, rtt, marked, telemetry: &[hop] };
+    let utilisation =
+        config.pint().map(|pint| pint.encode(0.5 + waited.as_secs_f64() / RTT.as_secs_f64(), 0.5));
+    let ack = Ack { now, number: number * 1_000, acked, next, rtt, marked, telemetry: &[hop], utilisation };
     algorithm.on_ack(config, &ack);
 }
 
 #[test]
 fn controls_react_to_their_signals_and_to_no_others() {
     for (config, signals) in presets() {
-        let found = [config.uses_cnps(), config.uses_ack_marks(), config.uses_telemetry(), config.uses_rtt()];
+        let found = [
+            config.uses_cnps(),
+            config.uses_ack_marks(),
+            config.uses_telemetry(),
+            config.uses_rtt(),
+            config.pint().is_some(),
+        ];
         assert_eq!(found, signals, "{config:?}");
         let before = config.build(LINE);
         let at = |packet: u64| Instant::ZERO + Duration::from_nanos(80 * packet);
@@ -66,7 +76,7 @@ fn controls_react_to_their_signals_and_to_no_others() {
         for packet in 1..2_000 {
             ack(&mut flow, &config, at(packet), packet, Duration::from_nanos(500 * packet), false);
         }
-        assert_eq!(flow.digest().cuts > 0, signals == TELEMETRY || signals == TIMES, "{config:?}");
+        assert_eq!(flow.digest().cuts > 0, [TELEMETRY, TIMES, PINT].contains(&signals), "{config:?}");
         // Marks alone, at half of the line rate.
         let mut flow = before.clone();
         for packet in 1..2_000 {

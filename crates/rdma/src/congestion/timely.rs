@@ -229,7 +229,10 @@ mod tests {
                 let next = (*sent + flow.current / 8.0 * rtt.as_secs_f64()) as u64;
                 let now = Instant::ZERO + STEP * step;
                 let (number, acked, marked, telemetry) = (*sent as u64, Bytes(1), false, &[][..]);
-                flow.on_ack(config, &Ack { now, number, acked, next, rtt, marked, telemetry });
+                flow.on_ack(
+                    config,
+                    &Ack { now, number, acked, next, rtt, marked, telemetry, utilisation: None },
+                );
                 if step > steps / 2 {
                     means[index] += flow.current / (steps / 2) as f64;
                 }
@@ -279,7 +282,10 @@ mod tests {
             // The second acknowledgement is for a packet that was sent before the update, and changes nothing.
             for number in [2_000 * (index as u64 + 1), 2_000 * (index as u64 + 1) + 1_000] {
                 let (acked, next) = (Bytes(1_000), 2_000 * (index as u64 + 1) + 1_000);
-                flow.on_ack(config, &Ack { now, number, acked, next, rtt, marked: false, telemetry: &[] });
+                flow.on_ack(
+                    config,
+                    &Ack { now, number, acked, next, rtt, marked: false, telemetry: &[], utilisation: None },
+                );
             }
             flow.current / 1e6
         };

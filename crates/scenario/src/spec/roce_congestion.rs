@@ -25,6 +25,8 @@ tagged! {
         /// HPCC (SIGCOMM '19): the window follows the utilisation of each hop, which in-band telemetry measures. Packets grow by 42 bytes,
         /// and paths have at most five switches.
         "hpcc" => Hpcc(Hpcc),
+        /// HPCC with PINT (SIGCOMM '20): switches measure their utilisation, and packets carry the highest one in a byte or two.
+        "hpcc-pint" => HpccPint(HpccPint),
         /// PowerTCP (NSDI '22): the window follows the power of each hop, which in-band telemetry measures. Packets grow by 42 bytes, and
         /// paths have at most five switches.
         "powertcp" => PowerTcp(PowerTcp),
@@ -305,6 +307,36 @@ pub(crate) struct Hpcc {
     /// repository). Default: they include all hops, as in the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) skip_empty: bool,
+}
+
+/// HPCC with PINT. The defaults are those of HPCC (`kind = "hpcc"`), with one byte of telemetry in every packet.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HpccPint {
+    /// Target utilisation η, above 0 and at most 1. Default 0.95.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<f64>,
+    /// Number of additive increases in a row (maxStage) after which the window follows the utilisation even if it is below the target.
+    /// Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_stage: Option<u32>,
+    /// Bytes W_AI that an update adds to the window. Default: as in HPCC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<Size>,
+    /// Round-trip time T without queues, above 0. Queue pairs compute rates with it, and switches average their utilisation over it. It is
+    /// the same for all queue pairs with PINT. Default `"auto"`: as in HPCC.
+    #[serde(default)]
+    pub(crate) base_rtt: Automatic<Time>,
+    /// Smallest rate. Default `"100Mbps"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
+    /// Base of the logarithm that packets carry, from 1.001 to 2; the same for all queue pairs with PINT. The code has one byte from about 1.05
+    /// on, otherwise two. Default 1.05.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) log_base: Option<f64>,
+    /// Share of the acknowledgements that change the window, above 0 and at most 1. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sampled: Option<f64>,
 }
 
 /// PowerTCP and θ-PowerTCP. The defaults are those of the paper.

@@ -283,6 +283,14 @@ impl Packets {
         }
     }
 
+    /// Returns the code of the highest utilisation on the path of a packet so far; `None` for a packet without PINT.
+    pub(crate) fn utilisation_mut(&mut self, packet: PacketRef) -> Option<&mut u16> {
+        if packet.kind() != RDMA_DATA {
+            return None;
+        }
+        self.rdma_data.get_mut(packet.slot()).0.data.utilisation.as_mut()
+    }
+
     /// Stores a body of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
         match packet {

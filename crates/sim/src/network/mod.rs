@@ -193,6 +193,11 @@ impl<T: Copy + Default> Change<'_, T> {
         }
     }
 
+    /// Returns the number of the link.
+    pub fn link(&self) -> u32 {
+        self.link.number
+    }
+
     /// Returns the packet that starts to leave, and the telemetry that the port adds to it. Returns `None` if no packet leaves or the port
     /// adds no telemetry.
     pub fn telemetry(&self, now: Instant) -> Option<(T, Telemetry)> {

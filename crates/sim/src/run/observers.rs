@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use shallows_core::Instant;
+use shallows_core::random::Stream;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
 use shallows_rdma::Requester;
+use shallows_rdma::congestion::Telemetry;
+use shallows_rdma::pint::{self, PortUtilisation};
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
@@ -23,6 +26,28 @@ pub(crate) struct Observers {
     begun: BTreeMap<u32, Begun>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
+    pint: Option<Pint>,
+}
+
+/// PINT at the ports of switches.
+#[derive(Debug)]
+struct Pint {
+    config: pint::Config,
+    seed: u64,
+    /// Utilisation and random numbers of each port, by link.
+    ports: BTreeMap<u32, (PortUtilisation, Stream)>,
+}
+
+impl Pint {
+    /// Measures the utilisation of a port that a packet leaves. Changes the code of the packet, if it has a lower one.
+    fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut u16>) {
+        let new = || (PortUtilisation::default(), Stream::new(self.seed, "pint", u64::from(link)));
+        let (port, stream) = self.ports.entry(link).or_insert_with(new);
+        let utilisation = port.on_departure(self.config.base_rtt, telemetry);
+        if let Some(code) = code {
+            *code = (*code).max(self.config.encode(utilisation, stream.uniform()));
+        }
+    }
 }
 
 /// Sender of a traced flow. `before` is the number of bytes that were written to the flow's connection before the flow began.
@@ -41,6 +66,11 @@ impl Observers {
             begun: BTreeMap::new(),
             queues: Sampler::new(experiment.sample_queues),
             tap: Tap::default(),
+            pint: experiment.pint().map(|config| Pint {
+                config,
+                seed: experiment.seed,
+                ports: BTreeMap::new(),
+            }),
         }
     }
 
@@ -52,6 +82,9 @@ impl Observers {
         packets: &mut Packets,
     ) {
         if let Some((packet, telemetry)) = change.telemetry(now) {
+            if let Some(pint) = &mut self.pint {
+                pint.on_departure(change.link(), &telemetry, packets.utilisation_mut(packet));
+            }
             packets.add_telemetry(packet, telemetry);
         }
         change.trace(now, &mut self.ports);

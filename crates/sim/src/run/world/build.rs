@@ -54,7 +54,7 @@ impl World {
         let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
         let observers = Observers::new(experiment);
         network.watch(&observers.ports, Some(captures));
-        if experiment.uses_telemetry() {
+        if experiment.uses_telemetry() || experiment.pint().is_some() {
             network.add_telemetry(|link| experiment.network.links[link as usize].kind != PortKind::Nic);
         }
         let is_whole = division.is_none_or(|division| division.partitions() == 1);
