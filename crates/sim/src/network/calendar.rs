@@ -279,18 +279,22 @@ mod tests {
 
     #[test]
     fn a_bucket_that_is_kept_stays_due() {
-        let mut calendar = Calendar::new(WINDOW, 2);
-        calendar.place(1, arriving(5, 0));
-        for _ in 0..2 {
-            let due = calendar.take_due();
-            assert_eq!(due, [1]);
-            assert_eq!(calendar.not_before(), Instant::MAX);
-            calendar.keep(1);
-            calendar.keep(0);
-            calendar.recycle_due(due);
-            assert_eq!(calendar.not_before(), Instant::ZERO);
+        // In the first slot, and in the fourth.
+        for start in [0, 3_000] {
+            let mut calendar = Calendar::new(WINDOW, 2);
+            calendar.open(Instant(start));
+            calendar.place(1, arriving(start + 5, 0));
+            for _ in 0..2 {
+                let due = calendar.take_due();
+                assert_eq!(due, [1]);
+                assert_eq!(calendar.not_before(), Instant::MAX);
+                calendar.keep(1);
+                calendar.keep(0);
+                calendar.recycle_due(due);
+                assert_eq!(calendar.not_before(), Instant(start));
+            }
+            assert_eq!(times(&calendar.take(1)), [start + 5]);
         }
-        assert_eq!(times(&calendar.take(1)), [5]);
     }
 
     #[test]
