@@ -116,3 +116,18 @@ impl Exits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::HostId;
+
+    use super::*;
+
+    #[test]
+    fn the_first_arrival_is_the_earliest_whatever_the_order_of_sending() {
+        let header = Header::new(HostId(0), HostId(1));
+        let arriving = |at| Arriving { at: Instant(at), header, payload: PacketRef::NONE, wire: 0 };
+        let crossings = Crossings { packets: [7, 5, 9].map(arriving).into(), ..Crossings::default() };
+        assert_eq!(crossings.first(), Instant(5));
+    }
+}

@@ -501,6 +501,51 @@ mod tests {
     }
 
     #[test]
+    fn the_number_of_partitions_is_decided_after_the_trial() {
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.01")]);
+        let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
+        let mut simulation = Simulation::of_partitions(experiment, division, nowhere).expect("nowhere");
+        simulation.on_trial = true;
+        // A trial has more than a million events.
+        simulation.advance(5_000);
+        assert_eq!((simulation.partitions(), simulation.on_trial), (4, true));
+    }
+
+    #[test]
+    fn a_run_that_starts_again_with_fewer_partitions_still_adapts_its_threads() {
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.01")]);
+        let division = Division::in_pieces(&experiment, 2, 0).expect("it has four switches");
+        for adapts in [false, true] {
+            let mut simulation =
+                Simulation::of_partitions(experiment.clone(), division.clone(), nowhere).expect("nowhere");
+            if adapts {
+                simulation.adapt_threads();
+            }
+            simulation.advance(5_000);
+            simulation.judge();
+            assert_eq!(simulation.partitions(), 2);
+            let windows = simulation.windows.as_ref().expect("it is divided");
+            assert_eq!(windows.thread_count.is_some(), adapts);
+        }
+    }
+
+    #[test]
+    fn every_segment_under_way_has_one_body() {
+        let mut simulation = Simulation::new(parse(FABRIC, &[("workload.0.load", "0.8")]));
+        simulation.advance(5_000);
+        let under_way = simulation.tally().under_way();
+        assert!(under_way > 0);
+        assert_eq!(simulation.packets(), under_way);
+    }
+
+    #[test]
+    fn the_horizon_is_the_longest_way_over_a_link_and_the_largest_jitter() {
+        // 50 us, 1.2 us for 1,500 bytes at 10 Gb/s, and a jitter that is longer than both.
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.8"), ("host.jitter", "60us")]);
+        assert_eq!(horizon(&experiment), Duration::from_nanos(50_000 + 1_200 + 60_000));
+    }
+
+    #[test]
     fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
         let experiment = parse(FABRIC, &[("workload.0.load", "0.8")]);
         let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");

@@ -142,3 +142,34 @@ impl World {
         network.visit_switches(until, &mut around);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Duration;
+    use shallows_measure::Captures;
+
+    use super::*;
+    use crate::network::site::Site;
+    use crate::network::testing::star;
+    use crate::run::simulation::nowhere;
+    use crate::run::world::pace::Execution;
+
+    #[test]
+    fn a_world_in_whose_windows_little_happens_returns_to_events() {
+        // One segment per round trip: a window has about one event. A period of `Pace` has 16,384 events, which 5,000 segments exceed.
+        let experiment = star(
+            "[tcp]\ninitial_window = 1\nmax_window = 1\n[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '7MB'\n",
+        );
+        let site = Site::all(&experiment, None).remove(0);
+        let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
+        let mut world = World::new(&experiment, None, site, &captures, Execution::Adaptive);
+        let mut queue = EventQueue::new(Duration::from_micros(10));
+        world.start(&experiment, &mut queue);
+        let (network, mut around) = world.driving(&mut queue);
+        network.run_by_window(Instant::ZERO, &mut around);
+        assert!(world.outside.network.goes_by_window());
+        world.run(&mut queue, Instant(u64::MAX - 1), u64::MAX);
+        assert!(world.outside.finished);
+        assert!(!world.outside.network.goes_by_window());
+    }
+}
