@@ -146,6 +146,27 @@ fn it_is_the_same_for_partitions_whenever_a_link_goes_down_and_whatever_waits_at
 }
 
 #[test]
+fn a_flow_goes_on_after_the_link_of_its_host_was_down() {
+    // The link goes down while segments wait at the NIC. They must no longer count as queued there, or else backpressure holds the flow
+    // back for good. Its timeout, of 1 ms at first, resumes it after the link is up again.
+    let flow = "[tcp]\nrto = { min = \"1ms\", initial = \"1ms\" }\n[[workload]]\nkind = \"incast\"\n\
+                senders = 0\nreceivers = 1\nsize = \"100KB\"\n";
+    let sets = [("stop.at", "1s"), ("host.nic.backpressure", "3000B")];
+    let mut experiment = parse(&[DUMBBELL, flow].concat(), &sets);
+    let link =
+        experiment.network.links.iter().position(|link| link.name == "host0->left").expect("a link") as u32;
+    let up = LinkState::Up { rate: Rate::from_gbps(10), delay: Duration::from_micros(1) };
+    change(&mut experiment, &[(ns(2_500), link, LinkState::Down), (ns(100_000), link, up)]);
+    for partitions in [1, 2] {
+        let report = run(&experiment, partitions, 1);
+        assert!(report.port("host0->left").expect("a port").dropped_at_dequeue > 0, "segments waited");
+        let times: Vec<_> = report.flows().map(|flow| flow.completion_time).collect();
+        let [Some(time)] = times[..] else { panic!("{times:?}") };
+        assert!(time > Duration::from_millis(1) && time < Duration::from_millis(10), "{time}");
+    }
+}
+
+#[test]
 fn a_change_that_no_link_can_make_is_refused() {
     let experiment = parse(&[DUMBBELL, &burst("0us", "20us")].concat(), &[]);
     let link = bottleneck(&experiment);

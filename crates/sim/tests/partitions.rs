@@ -215,6 +215,20 @@ fn a_run_that_waits_for_sources_gives_the_same_bytes() {
     assert!(report.summary()["simulated_s"].as_f64() >= Some(0.001));
 }
 
+#[test]
+fn a_run_whose_flows_complete_before_its_time_to_stop_ends_at_the_same_time() {
+    // A flow whose first packets are all lost waits for the initial timeout of 1 s.
+    let experiment = common::parse(SCENARIO, &[("stop.at", "100s")]);
+    let end = |mut simulation: Simulation| {
+        simulation.advance(u64::MAX);
+        simulation.finish().summary()["simulated_s"].as_f64().expect("a number")
+    };
+    let alone = end(Simulation::new(experiment.clone()));
+    assert!(alone < 50.0, "{alone}");
+    let division = Division::in_pieces(&experiment, 1, 0).expect("it has five switches");
+    assert_eq!(end(Simulation::of_partitions(experiment, division, nowhere).expect("nowhere")), alone);
+}
+
 /// Scenarios in `experiments` that can be divided. Each entry has the name of a scenario, the number of workloads that the test shortens,
 /// and the number of flows left in each of these workloads.
 const DIVIDED: [(&str, usize, &str); 6] = [
