@@ -185,6 +185,24 @@ fn pacing_spreads_a_window_over_half_of_the_round_trip() {
 }
 
 #[test]
+fn segments_are_paced_from_the_acknowledgement_that_releases_them() {
+    // Ten free segments fill the window. The first acknowledgement releases the last two segments, 40.2464 us after the first was sent:
+    // 4 · 10 us, 2 · 120 ns and 2 · 3.2 ns. At 2 · 11 segments in that time, a segment takes 1,829.4 ns. The eleventh is late, so the
+    // twelfth waits for half of this. Without pacing, it waits for 120 ns.
+    let completion = |pacing| {
+        let sets = [
+            ("topology.rate", "100Gbps"),
+            ("tcp.initial_window", "10"),
+            ("workload.0.size", "17520B"),
+            ("host.nic.pacing", pacing),
+        ];
+        common::run(ONCE, &sets).flows().next().and_then(|flow| flow.completion_time).expect("complete")
+    };
+    let later = completion("fq") - completion("off");
+    assert!((Duration(794_000)..Duration(796_000)).contains(&later), "{later}");
+}
+
+#[test]
 fn bursts_are_paced_as_a_whole() {
     // Half of the window leaves at once, and the other half after the time of the ten segments that were not free: half
     // of it, since they begin a round trip after the SYN. 19 packets then precede the last one.

@@ -279,11 +279,21 @@ fn flows_that_wait_for_a_failed_queue_pair_end_with_a_reason() {
     assert_eq!(completion_times(&report), [None; 3]);
     let summary = report.summary();
     assert!(summary["simulated_s"].as_f64().is_none_or(|end| end < 0.1), "{summary}");
+    let ended =
+        "queue pairs ended with an error (1), because their retransmissions were not acknowledged".to_owned();
     let expected = "flows that waited for these queue pairs never began (2)".to_owned();
+    assert!(report.warnings().contains(&ended), "{:?}", report.warnings());
     assert!(report.warnings().contains(&expected), "{:?}", report.warnings());
     // A later flow finds the failed queue pair and ends at once.
     let report = run(&text.replace("\"1ns\"", "\"1ms\""), &sets);
     assert!(report.warnings().contains(&expected), "{:?}", report.warnings());
+}
+
+#[test]
+fn traces_contain_the_rate_in_gigabits_per_second() {
+    // A queue pair without congestion control sends at the rate of its link.
+    let report = run(PAIR, &[("measure.flow_traces", "[{ flows = [0] }]"), ("roce.congestion", "none")]);
+    assert_eq!(report.flow_trace(0, "rate_gbps").map(|(_, rate)| rate).collect::<Vec<_>>(), [100.0]);
 }
 
 #[test]
