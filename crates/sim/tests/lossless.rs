@@ -7,6 +7,7 @@ use shallows_measure::{PauseCounts, PauseInterval};
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Report, Simulation, nowhere};
 
+use crate::common::rows::{double, rows};
 use crate::common::{no_files, parse, run};
 
 /// Returns the refusal of a scenario.
@@ -151,6 +152,26 @@ fn a_pause_by_hand() {
     assert_eq!((port.admitted, port.max_headroom), (59, Bytes(26 * 1_538)));
     // Own packet and frame, cable, response, the packet begun, the packet that did not fit, and one byte.
     assert_eq!(port.headroom, Bytes(1_622 + 12_500 + 25_216 + 1_538 + 1_538 + 1));
+}
+
+#[test]
+fn the_table_of_pauses_has_their_times_in_microseconds() {
+    // One pause lasts until the end of the run, and those of the incast end before.
+    for text in [blocked(), INCAST.to_owned()] {
+        let report = run(&text, &[]);
+        let micros = |at: Instant| at.0 as f64 / 1e6;
+        let table = rows(&report, "pause_times");
+        assert!(!table.is_empty() && table.len() == report.pause_intervals().len());
+        for (row, pause) in table.iter().zip(report.pause_intervals()) {
+            let start = double(&row["start_us"]).expect("every pause has a start");
+            assert!((start - micros(pause.since)).abs() < 1e-6, "{start} for {pause:?}");
+            let difference = double(&row["end_us"]).zip(pause.until).map(|(end, until)| end - micros(until));
+            assert_eq!(difference.is_some(), pause.until.is_some());
+            assert!(difference.is_none_or(|difference| difference.abs() < 1e-6), "{row:?} for {pause:?}");
+        }
+    }
+    assert!(run(&blocked(), &[]).pause_intervals().iter().all(|pause| pause.until.is_none()));
+    assert!(run(INCAST, &[]).pause_intervals().iter().all(|pause| pause.until.is_some()));
 }
 
 #[test]

@@ -260,6 +260,19 @@ fn a_slow_host_gets_its_rate_without_loss() {
 }
 
 #[test]
+fn segments_that_a_receive_buffer_drops_count_as_losses_of_nics() {
+    // The buffer has too little room above xoff. All losses are segments with data from host a.
+    let text = chain(2, "2ms", "receive = { rate = '50Gbps', buffer = '40KB', xoff = '35KB' }");
+    let (chain, _) = text.split_once("[[workload]]").expect("one workload");
+    let flow = "[[workload]]\nkind = 'incast'\nsenders = 'a'\nreceivers = 'b'\nsize = '1MB'\n";
+    let summary = run(&[chain, flow].concat(), &[("tcp.initial_window", "100")]).summary();
+    let packets = &summary["packets"];
+    assert!(packets["dropped"].as_u64() > Some(0), "{packets}");
+    assert_eq!(packets["dropped_data_in_nics"], packets["dropped"]);
+    assert_eq!(packets["dropped_data_in_switches"], 0);
+}
+
+#[test]
 fn hosts_that_pause_give_the_same_bytes_on_any_number_of_threads() {
     let groups = "[[host.group]]\nname = 'slow'\nmembers = '0..2'\nnic = { receive = { rate = '20Gbps', buffer = '200KB' } }\n\
                   [[host.group]]\nname = 'storm'\nmembers = 5\nnic = { pfc_storm = { start = '50us', stop = '300us' } }\n";
