@@ -476,6 +476,32 @@ mod tests {
     }
 
     #[test]
+    fn the_first_packet_of_a_write_has_an_reth_and_no_other_packet_has_one() {
+        // 1,000 bytes after the headers of Ethernet, IP, UDP and BTH (14 + 20 + 8 + 12 bytes), an RETH of 16, and the ICRC of 4.
+        let written = |operation, first, last| {
+            let reth = if first && operation == RdmaOperation::Write { 16 } else { 0 };
+            let data = RdmaData { offset: 0x1122, len: 1_000, operation, first, last, ..RdmaData::default() };
+            let header = forward(2 + 40 + reth + 1_000 + 4, PacketKind::Datagram);
+            written(&STACK, &header, Some(Body::RdmaData(data)), 2_000)
+        };
+        // InfiniBand, volume 1, section 9.2: operations of a reliable connection. Section 9.3: an RETH has an address of 8 bytes, a key of 4,
+        // here 0, and a length of 4, here 1,000 = 3e8.
+        let reth = "000000000000112200000000000003e8";
+        let (places, none) = ([(true, true), (true, false), (false, false), (false, true)], "0".repeat(32));
+        for (operation, opcodes) in [
+            (RdmaOperation::Write, [0x0a, 0x06, 0x07, 0x08]),
+            (RdmaOperation::Send, [0x04, 0x00, 0x01, 0x02]),
+        ] {
+            for ((first, last), opcode) in places.into_iter().zip(opcodes) {
+                let frame = written(operation, first, last);
+                assert_eq!(frame.bytes[42], opcode, "{operation:?} {first} {last}");
+                let expected = if matches!(opcode, 0x0a | 0x06) { reth } else { &none };
+                assert_eq!(hex(&frame.bytes[54..70]), expected, "{operation:?} {first} {last}");
+            }
+        }
+    }
+
+    #[test]
     fn datagrams_and_echoes_have_their_own_headers() {
         // 28 bytes of headers and 100 of data; length 108 = 6c.
         let datagram = written(&STACK, &forward(130, PacketKind::Datagram), None, 200);
