@@ -135,6 +135,20 @@ def test_a_capture_of_sends_and_rnr_naks_is_read_by_tshark(tmp_path: Path) -> No
     assert count(captured, "_ws.malformed") == 0
 
 
+@needs_tshark
+def test_a_capture_of_reads_is_read_by_tshark(tmp_path: Path) -> None:
+    captures = [{"hosts": 8, "snap": "9100B"}]
+    changes = {"roce.operation": "read", "measure.captures": captures, "workload.0.size": "2500B"}
+    captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]
+    names = [f"infiniband.{name}" for name in ("bth.opcode", "bth.psn", "reth.dmalen", "aeth.syndrome")]
+    rows = Counter(tuple(row) for row in fields(captured, names, "infiniband"))
+    # READ request is 12; response first, middle and last are 13, 14 and 15.
+    request = ("12", "0", "2500", "")
+    responses = [("13", "0", "", "31"), ("14", "1", "", ""), ("15", "2", "", "31")]
+    assert rows == dict.fromkeys([request, *responses], 8)
+    assert count(captured, "_ws.malformed") == 0
+
+
 def test_captured_packets_of_queue_pairs_end_with_their_icrc(tmp_path: Path) -> None:
     changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "2500B"}
     captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]

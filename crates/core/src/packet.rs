@@ -5,7 +5,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::rdma::{RdmaData, RdmaReply};
+use crate::rdma::{RdmaData, RdmaReadRequest, RdmaReply};
 use crate::time::Instant;
 use crate::units::Bytes;
 
@@ -272,6 +272,8 @@ pub enum Body {
     Echo(EchoMessage),
     /// Data of a queue pair.
     RdmaData(RdmaData),
+    /// Request of an RDMA READ.
+    RdmaReadRequest(RdmaReadRequest),
     /// Reply of a queue pair.
     RdmaReply(RdmaReply),
 }

@@ -11,9 +11,11 @@ pub enum RdmaOperation {
     Write,
     /// SEND.
     Send,
+    /// Response to an RDMA READ, from the responder to the requester.
+    ReadResponse,
 }
 
-/// Packet of a message: an RDMA WRITE or SEND.
+/// Packet with data of a message: an RDMA WRITE, a SEND or a response to an RDMA READ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaData {
     /// Packet sequence number.
@@ -26,9 +28,9 @@ pub struct RdmaData {
     pub len: u16,
     /// Operation of the message.
     pub operation: RdmaOperation,
-    /// Whether this is the first packet of its message. The first packet of a WRITE has a RETH.
+    /// Whether this is the first packet of its message, or of the responses to a READ request. The first packet of a WRITE has a RETH.
     pub first: bool,
-    /// Whether this is the last packet of its message.
+    /// Whether this is the last packet of its message, or of the responses to a READ request.
     pub last: bool,
     /// Whether the packet requests an acknowledgement (BTH AckReq).
     pub ack_request: bool,
@@ -36,7 +38,20 @@ pub struct RdmaData {
     pub utilisation: Option<u16>,
 }
 
-/// Kind of a packet from the responder.
+/// Request of an RDMA READ, from the requester to the responder. Its responses have the PSNs from that of the request on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RdmaReadRequest {
+    /// Packet sequence number of the request and of its first response.
+    pub psn: u64,
+    /// Number of bytes that the queue pair reads before the first response.
+    pub offset: u64,
+    /// Number of bytes to read, at least 1.
+    pub bytes: u64,
+    /// Time at which the NIC sent the request.
+    pub sent_at: Instant,
+}
+
+/// Kind of a packet without data: a reply from the responder, or a congestion notification packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RdmaReplyKind {
     /// All packets before the PSN have arrived.
@@ -52,8 +67,10 @@ pub enum RdmaReplyKind {
     /// NAK of a responder that is not ready (RNR): there is no receive work request for the SEND that begins with the packet with the PSN, and
     /// all earlier packets have arrived. The requester waits for the time of this timer.
     RnrNak(RnrTimer),
-    /// Congestion notification packet.
+    /// Congestion notification packet from the responder of WRITEs and SENDs.
     Cnp,
+    /// Congestion notification packet from the requester of READs, whose responder sends the data.
+    ReadCnp,
 }
 
 /// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand, by its code (listed in ibv_modify_qp(3)).
@@ -88,12 +105,12 @@ impl RnrTimer {
     }
 }
 
-/// Packet from the responder of a queue pair to its requester.
+/// Packet of a queue pair without data: a reply from the responder to its requester, or a congestion notification packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaReply {
     /// Kind of the packet.
     pub kind: RdmaReplyKind,
-    /// PSN of the next packet that the responder expects.
+    /// PSN of the next packet that its sender expects.
     pub psn: u64,
     /// Number of bytes in the packets before `psn`.
     pub received: u64,

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// Counts of all queue pairs, summed over their requesters.
+/// Counts of all queue pairs, summed over their requesters, and over the responders of READs, which send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePairCounts {
     /// Queue pairs.
@@ -13,15 +13,15 @@ pub struct QueuePairCounts {
     pub abandoned: u64,
     /// Queue pairs that ended with an error, because their responders had no receive work requests.
     pub rnr_retries_exhausted: u64,
-    /// Negative acknowledgements that requesters received, without RNR NAKs.
+    /// Negative acknowledgements that requesters received, without RNR NAKs. Gaps in the responses to READs also count (implied NAKs).
     pub naks: u64,
     /// RNR NAKs that requesters received: the responder had no receive work request.
     pub rnr_naks: u64,
     /// Expiries of retransmission timers.
     pub timeouts: u64,
-    /// Retransmitted packets.
+    /// Retransmitted packets: data, and requests of READs.
     pub retransmits: u64,
-    /// Congestion notification packets that requesters received.
+    /// Congestion notification packets that the sending sides received.
     pub cnps: u64,
     /// Acknowledgements whose in-band telemetry the congestion control read.
     pub telemetry: u64,

@@ -41,6 +41,16 @@ pub enum Operation {
     Write,
     /// SEND.
     Send(Send),
+    /// RDMA READ: the responder sends the data. Only with [`Recovery::GoBackN`] without tolerance of reordering and without adaptive timeouts,
+    /// and with a congestion control that reacts to nothing but CNPs and has no window. Responses are not acknowledged.
+    Read(Read),
+}
+
+/// Parameters of READs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// Largest number of READs of a queue pair that were requested and have not arrived (`ibv_qp_attr.max_rd_atomic`); at least 1.
+    pub outstanding: u32,
 }
 
 /// Parameters of SENDs.
@@ -118,11 +128,12 @@ pub struct Notification {
     pub out_of_order: bool,
 }
 
-/// Returns the bytes of the extended headers of a packet with data: RETH or none.
+/// Returns the bytes of the extended headers of a packet with data: RETH, AETH or none.
 pub fn extended_headers(packet: &RdmaData) -> Bytes {
     match packet.operation {
         RdmaOperation::Write if packet.first => RETH,
-        RdmaOperation::Write | RdmaOperation::Send => Bytes(0),
+        RdmaOperation::ReadResponse if packet.first || packet.last => AETH,
+        RdmaOperation::Write | RdmaOperation::Send | RdmaOperation::ReadResponse => Bytes(0),
     }
 }
 
@@ -132,9 +143,9 @@ pub const HEADERS: Bytes = Bytes(44);
 pub const MOST_HOPS: usize = 5;
 /// Bytes of in-band telemetry in the packets of HPCC and PowerTCP: 8 for each of five hops, and a path number (SIGCOMM '19, section 4.1).
 pub const INT: Bytes = Bytes(42);
-/// Bytes of the RDMA extended transport header (RETH) of the first packet of an RDMA WRITE.
+/// Bytes of the RDMA extended transport header (RETH) of the first packet of an RDMA WRITE, and of the request of an RDMA READ.
 pub const RETH: Bytes = Bytes(16);
-/// Bytes of the ACK extended transport header (AETH) of acknowledgements.
+/// Bytes of the ACK extended transport header (AETH) of acknowledgements, and of the first and the last response to a READ request.
 pub const AETH: Bytes = Bytes(4);
 /// Reserved bytes of a congestion notification packet after its BTH.
 pub const CNP_PAYLOAD: Bytes = Bytes(16);

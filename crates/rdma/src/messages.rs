@@ -73,6 +73,20 @@ impl Messages {
         if psn == self.packets { self.bytes } else { self.segment(mtu, psn).offset }
     }
 
+    /// Returns the PSN after the last packet of the message with this PSN, and the number of the message's bytes from this packet on. The
+    /// message must be posted and not released.
+    pub(crate) fn rest(&self, mtu: Bytes, psn: u64) -> (u64, u64) {
+        let place = self.queue.partition_point(|message| message.psn <= psn);
+        let message = self.queue[place - 1];
+        let end = self.queue.get(place).map_or(self.packets, |next| next.psn);
+        (end, message.bytes - (psn - message.psn) * mtu.0)
+    }
+
+    /// Returns the number of messages that begin before this PSN and are not released.
+    pub(crate) fn begun(&self, psn: u64) -> usize {
+        self.queue.partition_point(|message| message.psn < psn)
+    }
+
     /// Releases the messages whose packets all precede this PSN.
     pub(crate) fn release(&mut self, psn: u64) {
         while self.queue.get(1).map_or(self.packets, |next| next.psn) <= psn {
@@ -114,6 +128,16 @@ mod tests {
         }
         assert_eq!((messages.packets(), messages.bytes()), (5, 3_501));
         assert_eq!(messages.offset(MTU, 5), 3_501);
+    }
+
+    #[test]
+    fn the_rest_of_a_message_ends_with_its_last_packet() {
+        let mut messages = messages();
+        let rests = [0, 1, 2, 3, 4].map(|psn| messages.rest(MTU, psn));
+        assert_eq!(rests, [(3, 2_500), (3, 1_500), (3, 500), (4, 1_000), (5, 1)]);
+        assert_eq!([0, 1, 3, 4, 5].map(|psn| messages.begun(psn)), [0, 1, 1, 2, 3]);
+        messages.release(3);
+        assert_eq!([4, 5].map(|psn| messages.begun(psn)), [1, 2]);
     }
 
     #[test]

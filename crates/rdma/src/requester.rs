@@ -144,6 +144,7 @@ impl Requester {
         }
         match reply.kind {
             RdmaReplyKind::Cnp => self.control(|control, config| control.on_cnp(config, now)),
+            RdmaReplyKind::ReadCnp => {}
             RdmaReplyKind::Ack => self.acknowledge(now, reply, telemetry),
             RdmaReplyKind::Nak => {
                 self.stats.naks += 1;
@@ -433,6 +434,7 @@ impl Requester {
         let operation = match self.config.operation {
             Operation::Write => RdmaOperation::Write,
             Operation::Send(_) => RdmaOperation::Send,
+            Operation::Read(_) => unreachable!("READs have requesters of their own"),
         };
         let mut packet = RdmaData {
             psn,

@@ -9,6 +9,7 @@ mod goodput;
 mod irn;
 mod notification;
 mod random;
+mod reads;
 mod responder;
 mod sends;
 mod table;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// Files whose tests each have a row.
-const FILES: [&str; 5] = ["adaptive", "go_back_n", "irn", "notification", "responder"];
+const FILES: [&str; 6] = ["adaptive", "go_back_n", "irn", "notification", "reads", "responder"];
 
 #[test]
 fn every_test_of_recovery_and_notification_has_a_row() {

@@ -6,6 +6,7 @@
 
 use shallows_core::Bytes;
 use shallows_core::packet::PacketKind;
+use shallows_rdma::{AETH, Operation, RETH};
 use shallows_transport::congestion::EcnMode;
 use shallows_transport::receive_window::Control;
 use shallows_transport::{Config, Method, SmallQueue, header_bytes};
@@ -42,15 +43,26 @@ impl Agreement {
     /// Returns how the data of a flow is divided into packets.
     pub fn segments(&self) -> Segments {
         match &self.queue_pairs {
-            None => Segments { data: self.sender.mss, overhead: self.header_bytes, once: Bytes(0) },
+            None => {
+                let (once, at_end) = (Bytes(0), Bytes(0));
+                Segments { data: self.sender.mss, overhead: self.header_bytes, once, at_end }
+            }
             Some(pairs) => {
-                let once = match pairs.config.operation {
-                    shallows_rdma::Operation::Write => shallows_rdma::RETH,
-                    shallows_rdma::Operation::Send(_) => Bytes(0),
+                let (once, at_end) = match pairs.config.operation {
+                    Operation::Write => (RETH, Bytes(0)),
+                    Operation::Send(_) => (Bytes(0), Bytes(0)),
+                    Operation::Read(_) => (AETH, AETH),
                 };
-                Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once }
+                Segments { data: pairs.config.mtu, overhead: pairs.header_bytes, once, at_end }
             }
         }
+    }
+
+    /// Returns the size on the wire of the request of a READ, which precedes the data of a flow and travels in the opposite direction; `None`
+    /// for other operations and for TCP.
+    pub fn read_request(&self) -> Option<Bytes> {
+        let pairs = self.queue_pairs.as_ref()?;
+        matches!(pairs.config.operation, Operation::Read(_)).then(|| pairs.header_bytes + RETH)
     }
 
     /// Returns the kinds of packets with data and of acknowledgements.
@@ -83,6 +95,8 @@ pub struct Segments {
     pub overhead: Bytes,
     /// Further bytes of headers in the first packet.
     pub once: Bytes,
+    /// Further bytes of headers in the last packet of several.
+    pub at_end: Bytes,
 }
 
 /// Settings of one end of a connection: its `tcp` table and its host group.

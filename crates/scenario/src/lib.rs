@@ -32,6 +32,7 @@ mod pattern;
 mod pausing;
 mod ports;
 mod quantity;
+mod read_operation;
 mod renamed;
 mod resolve;
 mod resolved;

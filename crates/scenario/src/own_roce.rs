@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use crate::document::{Path, Step};
 use crate::groups;
 use crate::resolved::Resolved;
-use crate::spec::{Roce, Transport};
+use crate::spec::{Roce, RoceOperation, Transport};
 
 /// Settings of the queue pairs of one or several workloads, with inherited settings filled in.
 #[derive(Debug)]
@@ -61,6 +61,12 @@ impl OwnRoces {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());
         sending.zip(of_tcp).map(|((_, own), kind)| kind + own.unwrap_or(0) as u16).collect()
+    }
+
+    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs.
+    pub(crate) fn key_of_reads(&self, workload: usize) -> Option<&str> {
+        let own = &self.all[self.of_workloads[workload]?];
+        matches!(own.roce.operation, RoceOperation::Read(_)).then_some(&own.key)
     }
 
     /// Writes the settings back to the scenario, with all values filled in.

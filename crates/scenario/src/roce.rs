@@ -10,6 +10,7 @@ use crate::check::Checker;
 use crate::memory::in_bytes;
 use crate::own_roce::{OwnRoce, OwnRoces};
 use crate::quantity::{Automatic, Backpressure, Size};
+use crate::read_operation;
 use crate::resolved::Resolved;
 use crate::roce_congestion;
 use crate::roce_presets::{self, Setting};
@@ -94,6 +95,7 @@ pub(crate) fn build(
     } else {
         refuse_limits(spec, checker);
     }
+    read_operation::check_workloads(spec, own, checker);
     checker.require(spec.roce.is_none() || spec.sends_on_queue_pairs(), "roce", || {
         "must be left out, or a workload must have transport = \"roce\"".to_owned()
     });
@@ -227,8 +229,10 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     checker.require(roce.retry_count <= MOST_RETRIES, "roce.retry_count", || {
         format!("must be at most {MOST_RETRIES}, got {}", roce.retry_count)
     });
-    if let RoceOperation::Send(send) = &roce.operation {
-        check_send(send, &roce.recovery, checker);
+    match &roce.operation {
+        RoceOperation::Write(_) => {}
+        RoceOperation::Send(send) => check_send(send, &roce.recovery, checker),
+        RoceOperation::Read(_) => read_operation::check(roce, &config.congestion, checker),
     }
     match &roce.recovery {
         RoceRecovery::GoBackN(given) => {
@@ -332,6 +336,9 @@ fn operation(operation: &RoceOperation) -> rdma::Operation {
             // `ibv_modify_qp(3)`: 7 means infinite retries.
             rnr_retry: (send.rnr_retry < MOST_RETRIES).then_some(send.rnr_retry),
         }),
+        RoceOperation::Read(_) => {
+            rdma::Operation::Read(rdma::Read { outstanding: read_operation::OUTSTANDING })
+        }
     }
 }
 

@@ -21,6 +21,7 @@ mod renamed;
 mod robust;
 mod roce;
 mod roce_operations;
+mod roce_reads;
 mod schema;
 mod timing;
 mod topology;

@@ -91,7 +91,7 @@ fn bad_values_of_sends_are_refused_with_key_range_and_value() {
 
 #[test]
 fn services_and_operations_that_are_not_modelled_are_refused_by_name() {
-    let expected = "expected one of \"write\", \"send\"";
+    let expected = "expected one of \"write\", \"send\", \"read\"";
     for (name, remedy) in [
         ("atomic", "atomics are not modelled: use another operation, with messages of 8 bytes"),
         ("compare-and-swap", "atomics are not modelled: use another operation, with messages of 8 bytes"),

@@ -45,6 +45,7 @@ mod queueing;
 mod roce;
 mod roce_controls;
 mod roce_operations;
+mod roce_reads;
 mod shaped;
 mod storms;
 mod switch_papers;

@@ -34,13 +34,23 @@ pub enum Opcode {
     WriteLast = 0x08,
     /// Only packet of an RDMA WRITE.
     WriteOnly = 0x0a,
+    /// Request of an RDMA READ.
+    ReadRequest = 0x0c,
+    /// First of several responses to an RDMA READ.
+    ReadResponseFirst = 0x0d,
+    /// Response to an RDMA READ that is neither the first nor the last.
+    ReadResponseMiddle = 0x0e,
+    /// Last of several responses to an RDMA READ.
+    ReadResponseLast = 0x0f,
+    /// Only response to an RDMA READ.
+    ReadResponseOnly = 0x10,
     /// Acknowledgement or negative acknowledgement.
     Acknowledge = 0x11,
     /// Congestion notification packet.
     Cnp = 0x81,
 }
 
-const OPCODES: [Opcode; 10] = [
+const OPCODES: [Opcode; 15] = [
     Opcode::SendFirst,
     Opcode::SendMiddle,
     Opcode::SendLast,
@@ -49,6 +59,11 @@ const OPCODES: [Opcode; 10] = [
     Opcode::WriteMiddle,
     Opcode::WriteLast,
     Opcode::WriteOnly,
+    Opcode::ReadRequest,
+    Opcode::ReadResponseFirst,
+    Opcode::ReadResponseMiddle,
+    Opcode::ReadResponseLast,
+    Opcode::ReadResponseOnly,
     Opcode::Acknowledge,
     Opcode::Cnp,
 ];
@@ -95,7 +110,7 @@ impl Repr {
     }
 }
 
-/// Writes an RETH to the first [`RETH_LEN`] bytes: the address at the receiver, a zero key, and the number of bytes to write.
+/// Writes an RETH to the first [`RETH_LEN`] bytes: the address at the receiver, a zero key, and the number of bytes to write or read.
 ///
 /// # Panics
 ///

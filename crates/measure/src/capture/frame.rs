@@ -5,7 +5,7 @@
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header, HostId};
-use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReply, RdmaReplyKind};
+use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply, RdmaReplyKind};
 use shallows_scenario::Experiment;
 use shallows_switch::pfc::Frame as PfcFrame;
 use shallows_wire::address::{address, mac};
@@ -133,6 +133,7 @@ impl Stack {
                 icmp(header, message).emit(Sum::default(), frame.room(icmp::LEN));
             }
             Some(Body::RdmaData(data)) => write_rdma_data(header, data, ip_len, frame),
+            Some(Body::RdmaReadRequest(request)) => write_read_request(header, request, ip_len, frame),
             Some(Body::RdmaReply(reply)) => write_rdma_reply(header, reply, ip_len, frame),
             None => {
                 let sum = write_network(header, Protocol::Udp, ip_len, frame);
@@ -141,7 +142,7 @@ impl Stack {
                 udp::Repr { source_port, destination_port, length }.emit(sum, frame.room(udp::LEN));
             }
         }
-        if let Some(Body::RdmaData(_) | Body::RdmaReply(_)) = body {
+        if let Some(Body::RdmaData(_) | Body::RdmaReadRequest(_) | Body::RdmaReply(_)) = body {
             frame.close_rdma();
         }
         frame.bytes.resize(frame.len.min(frame.kept), 0);
@@ -219,12 +220,24 @@ fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &
 /// Writes the headers of a packet with data of a queue pair. Both ends of a queue pair have the number of its UDP source port. The length in
 /// the RETH is that of the packet, because a packet does not contain the length of its message.
 fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut Frame) {
-    let queue_pair = header.ports().0;
-    let [only, first, middle, last] = match data.operation {
+    let (requester, responder) = header.ports();
+    let (queue_pair, [only, first, middle, last]) = match data.operation {
         RdmaOperation::Write => {
-            [Opcode::WriteOnly, Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast]
+            (requester, [Opcode::WriteOnly, Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast])
         }
-        RdmaOperation::Send => [Opcode::SendOnly, Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast],
+        RdmaOperation::Send => {
+            (requester, [Opcode::SendOnly, Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast])
+        }
+        // A response travels from the responder to the requester.
+        RdmaOperation::ReadResponse => (
+            responder,
+            [
+                Opcode::ReadResponseOnly,
+                Opcode::ReadResponseFirst,
+                Opcode::ReadResponseMiddle,
+                Opcode::ReadResponseLast,
+            ],
+        ),
     };
     let opcode = match (data.first, data.last) {
         (true, true) => only,
@@ -236,6 +249,17 @@ fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut 
     if data.first && data.operation == RdmaOperation::Write {
         bth::emit_reth(data.offset, data.len.into(), frame.room(bth::RETH_LEN));
     }
+    if data.operation == RdmaOperation::ReadResponse && (data.first || data.last) {
+        bth::emit_aeth(Syndrome::Ack, frame.room(bth::AETH_LEN));
+    }
+}
+
+/// Writes the headers of a request of an RDMA READ.
+fn write_read_request(header: &Header, request: &RdmaReadRequest, ip_len: usize, frame: &mut Frame) {
+    write_bth(header, header.ports().0, Opcode::ReadRequest, (request.psn, false), ip_len, frame);
+    // InfiniBand messages have less than 2³² bytes, those of scenarios need not.
+    let bytes = u32::try_from(request.bytes).unwrap_or(u32::MAX);
+    bth::emit_reth(request.offset, bytes, frame.room(bth::RETH_LEN));
 }
 
 /// Writes the headers of a reply of a queue pair. A NACK of selective repeat or IRN appears as a NAK, because InfiniBand has no other form.
@@ -243,6 +267,10 @@ fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &m
     let queue_pair = header.ports().1;
     let syndrome = match reply.kind {
         RdmaReplyKind::Cnp => return write_bth(header, queue_pair, Opcode::Cnp, (0, false), ip_len, frame),
+        // The requester of READs sends it, from its own port.
+        RdmaReplyKind::ReadCnp => {
+            return write_bth(header, header.ports().0, Opcode::Cnp, (0, false), ip_len, frame);
+        }
         RdmaReplyKind::Ack => Syndrome::Ack,
         RdmaReplyKind::RnrNak(timer) => Syndrome::RnrNak(timer.code()),
         RdmaReplyKind::Nak | RdmaReplyKind::SelectiveNack { .. } => Syndrome::SequenceError,

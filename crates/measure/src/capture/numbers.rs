@@ -35,7 +35,9 @@ impl Said {
         let (flags, acknowledged) = match body {
             Body::Data(data) => (data.flags, data.carried_ack.map(NonZeroU32::get)),
             Body::Ack(ack) => (ack.flags, Some(ack.ack as u32)),
-            Body::Echo(_) | Body::RdmaData(_) | Body::RdmaReply(_) => return FIRST,
+            Body::Echo(_) | Body::RdmaData(_) | Body::RdmaReadRequest(_) | Body::RdmaReply(_) => {
+                return FIRST;
+            }
         };
         if flags.contains(Flags::SYN) {
             *said = FIRST;

@@ -20,15 +20,24 @@ pub(super) fn completion(
     let segments = agreement.segments();
     let [data, reply] = agreement.packet_kinds();
     let forward = network.path(&address.forward(0, Ecn::Ect, data));
+    if let Some(request) = agreement.read_request() {
+        // The data of a READ follows a request, and completes the flow for both ends.
+        let back = network.path(&address.backward(0, Ecn::Ect).with_kind(reply));
+        return crossing(&forward, request) + store_and_forward(&back, size, segments);
+    }
     let received = store_and_forward(&forward, size, segments);
     match end {
         End::Received => received,
         End::Acked => {
             let back = network.path(&address.backward(0, Ecn::Ect).with_kind(reply));
-            let times = back.iter().map(|link| link.delay + link.rate.transmission_time(segments.overhead));
-            received + times.sum()
+            received + crossing(&back, segments.overhead)
         }
     }
+}
+
+/// Returns the time in which one packet of `size` bytes crosses a path of store-and-forward links.
+fn crossing(path: &[&Link], size: Bytes) -> Duration {
+    path.iter().map(|link| link.delay + link.rate.transmission_time(size)).sum()
 }
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
@@ -37,14 +46,15 @@ pub(super) fn completion(
 /// segment, which has further headers. It then follows all full segments at link *i*, crosses the links up to some link *j* with the last
 /// full segment, and finally crosses link *j* and all later links with the last segment. The result is the maximum over *i* and *j*.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
-    let Segments { data, overhead, once } = segments;
+    let Segments { data, overhead, once, at_end } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;
     let last = size - data * full + overhead;
+    if full == 0 {
+        return crossing(path, last + once);
+    }
+    let last = last + at_end;
     let propagation: Duration = path.iter().map(|link| link.delay).sum();
     let times = |size: Bytes| path.iter().map(move |link| link.rate.transmission_time(size));
-    if full == 0 {
-        return propagation + times(last + once).sum();
-    }
     let (mut of_first, mut of_full, mut longest) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     for (place, (first, time)) in times(data + overhead + once).zip(times(data + overhead)).enumerate() {
         of_first += first;
@@ -63,7 +73,8 @@ mod tests {
 
     use super::*;
 
-    const SEGMENTS: Segments = Segments { data: Bytes(1_460), overhead: Bytes(40), once: Bytes(0) };
+    const SEGMENTS: Segments =
+        Segments { data: Bytes(1_460), overhead: Bytes(40), once: Bytes(0), at_end: Bytes(0) };
 
     fn link(gbps: u64, delay: Duration) -> Link {
         Link {
@@ -98,24 +109,28 @@ mod tests {
             gbps in prop::collection::vec(1u64..100, 1..5),
             size in 1u64..40_000,
             once in 0u64..40,
+            at_end in 0u64..40,
         ) {
             let links: Vec<Link> = gbps.iter().map(|&gbps| link(gbps, Duration::from_nanos(gbps))).collect();
             let path: Vec<&Link> = links.iter().collect();
-            let segments = Segments { once: Bytes(once), ..SEGMENTS };
+            let segments = Segments { once: Bytes(once), at_end: Bytes(at_end), ..SEGMENTS };
             let Segments { data, overhead, .. } = segments;
-            let mut first = segments.once;
+            let mut extended = segments.once;
             let mut free = vec![0; links.len()];
             let mut left = size;
             let mut arrived = 0;
             while left > 0 {
                 let payload = left.min(data.0);
                 left -= payload;
+                if left == 0 && size > data.0 {
+                    extended = segments.at_end;
+                }
                 arrived = 0;
                 for (link, free) in links.iter().zip(&mut free) {
-                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead + first).0;
+                    *free = arrived.max(*free) + link.rate.transmission_time(Bytes(payload) + overhead + extended).0;
                     arrived = *free + link.delay.0;
                 }
-                first = Bytes(0);
+                extended = Bytes(0);
             }
             prop_assert_eq!(store_and_forward(&path, Bytes(size), segments), Duration(arrived));
         }

@@ -137,6 +137,10 @@ tagged! {
         "write" => Write(Write),
         /// SEND: each message consumes a receive work request of the receiver.
         "send" => Send(Send),
+        /// RDMA READ: the sender of a flow reads from memory of the receiver, so the data flows from the receiver to the sender. Only with
+        /// `recovery = "go-back-n"` without tolerance of reordering, and with the congestion controls `"none"`, `"dcqcn"` and
+        /// `"dcqcn-connectx"` without a window.
+        "read" => Read(Read),
     }
 }
 
@@ -150,6 +154,11 @@ impl Default for RoceOperation {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {}
+
+/// RDMA READ.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Read {}
 
 /// SEND, and the receive queue of its receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

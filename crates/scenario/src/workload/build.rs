@@ -412,6 +412,13 @@ impl Builder<'_, '_, '_> {
             false => self.classes_of(&w.class, key)?,
         };
         self.check_classes(&classes, key)?;
+        let reads = self.hosts.agreement_of(self.number(), 0, 0).read_request().is_some();
+        if reads && links.wait_at_all() {
+            return self.refuse(
+                &format!("{key}.path"),
+                "must have no flows that wait for others with READs: the data of a READ arrives at the sender of its flow",
+            );
+        }
         let generator = if links.wait_at_all() {
             Generator::Chain(Chain::new(flows, links))
         } else {

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_measure::QueuePairCounts;
-use shallows_rdma::{Ended, Requester, Responder};
+use shallows_rdma::congestion::Digest;
+use shallows_rdma::{Ended, ReadRequester, ReadResponder, Requester, Responder, Stats};
 use shallows_transport::{Config, Receiver, Sender};
 
+use crate::hosts::packet::Framing;
 use crate::hosts::transports::Transport;
 
 /// Transport of a connection's sending side. The TCP sender is not boxed, because each of its segments would need another cache line.
@@ -19,7 +21,16 @@ pub(crate) enum Endpoint {
     /// A TCP sender.
     Tcp(Sender),
     /// The requester of a queue pair.
-    QueuePair(Box<Requester>),
+    QueuePair(Box<Requesting>),
+}
+
+/// Requester of a queue pair. It has an enum of its own, so that TCP connections have only one alternative.
+#[derive(Debug)]
+pub(crate) enum Requesting {
+    /// WRITEs or SENDs.
+    Messages(Requester),
+    /// READs, whose requester receives the data.
+    Reads(ReadRequester),
 }
 
 /// Counts of a connection's sending side.
@@ -36,9 +47,13 @@ impl Endpoint {
     pub(super) fn new(transport: &Transport, line_rate: Rate) -> Self {
         match &transport.queue_pairs {
             None => Self::Tcp(Sender::new(&transport.config)),
+            Some(config) if transport.reads() => {
+                Self::QueuePair(Box::new(Requesting::Reads(ReadRequester::new(Arc::clone(config)))))
+            }
             Some(config) => {
                 let overhead = Bytes(transport.header_bytes.into());
-                Self::QueuePair(Box::new(Requester::new(Arc::clone(config), line_rate, overhead)))
+                let requester = Requester::new(Arc::clone(config), line_rate, overhead);
+                Self::QueuePair(Box::new(Requesting::Messages(requester)))
             }
         }
     }
@@ -51,7 +66,17 @@ impl Endpoint {
 
     /// Returns whether the endpoint is a queue pair that has ended with an error.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self, Self::QueuePair(requester) if requester.ended().is_some())
+        self.ended().is_some()
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::QueuePair(requesting) => match &**requesting {
+                Requesting::Messages(requester) => requester.ended(),
+                Requesting::Reads(requester) => requester.ended(),
+            },
+        }
     }
 
     /// Returns the TCP sender.
@@ -72,11 +97,32 @@ impl Endpoint {
         }
     }
 
-    /// Returns the requester of the queue pair.
+    /// Returns the requester of the queue pair with WRITEs or SENDs.
     pub(super) fn requester(&mut self) -> &mut Requester {
         match self {
-            Self::QueuePair(requester) => requester,
+            Self::QueuePair(requesting) => match &mut **requesting {
+                Requesting::Messages(requester) => requester,
+                Requesting::Reads(_) => unreachable!("{NO_QUEUE_PAIR}"),
+            },
             Self::Tcp(_) => unreachable!("{NO_QUEUE_PAIR}"),
+        }
+    }
+
+    /// Returns the requester of the queue pair if it carries READs.
+    pub(super) fn read_requester(&self) -> Option<&ReadRequester> {
+        let Self::QueuePair(requesting) = self else { return None };
+        match &**requesting {
+            Requesting::Messages(_) => None,
+            Requesting::Reads(requester) => Some(requester),
+        }
+    }
+
+    /// Returns the requester of the queue pair for modification if it carries READs.
+    pub(super) fn read_requester_mut(&mut self) -> Option<&mut ReadRequester> {
+        let Self::QueuePair(requesting) = self else { return None };
+        match &mut **requesting {
+            Requesting::Messages(_) => None,
+            Requesting::Reads(requester) => Some(requester),
         }
     }
 
@@ -84,7 +130,10 @@ impl Endpoint {
     pub(super) fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         match self {
             Self::Tcp(sender) => sender.write(config, now, bytes),
-            Self::QueuePair(requester) => requester.post(now, bytes),
+            Self::QueuePair(requesting) => match &mut **requesting {
+                Requesting::Messages(requester) => requester.post(now, bytes),
+                Requesting::Reads(requester) => requester.post(bytes),
+            },
         }
     }
 
@@ -100,7 +149,10 @@ impl Endpoint {
     pub(super) fn written(&self) -> u64 {
         match self {
             Self::Tcp(sender) => sender.written(),
-            Self::QueuePair(requester) => requester.posted(),
+            Self::QueuePair(requesting) => match &**requesting {
+                Requesting::Messages(requester) => requester.posted(),
+                Requesting::Reads(requester) => requester.posted(),
+            },
         }
     }
 
@@ -111,30 +163,33 @@ impl Endpoint {
                 let stats = sender.stats();
                 Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
             }
-            Self::QueuePair(requester) => {
-                let stats = requester.stats();
-                Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
-            }
+            Self::QueuePair(requesting) => match &**requesting {
+                Requesting::Messages(requester) => Repairs::of(requester.stats()),
+                Requesting::Reads(requester) => Repairs::of(requester.stats()),
+            },
         }
     }
 
     /// Returns the counts of the queue pair; zero for TCP.
     pub(super) fn counts(&self) -> QueuePairCounts {
-        let Self::QueuePair(requester) = self else { return QueuePairCounts::default() };
-        let (stats, digest) = (requester.stats(), requester.digest());
+        let (stats, digest, rnr_naks) = match self {
+            Self::Tcp(_) => return QueuePairCounts::default(),
+            Self::QueuePair(requesting) => match &**requesting {
+                Requesting::Messages(requester) => {
+                    (requester.stats(), requester.digest(), requester.rnr_naks())
+                }
+                Requesting::Reads(requester) => (requester.stats(), Digest::default(), 0),
+            },
+        };
         QueuePairCounts {
             queue_pairs: 1,
-            abandoned: 0,
-            retries_exhausted: (requester.ended() == Some(Ended::RetriesExhausted)).into(),
-            rnr_retries_exhausted: (requester.ended() == Some(Ended::RnrRetriesExhausted)).into(),
+            retries_exhausted: (self.ended() == Some(Ended::RetriesExhausted)).into(),
+            rnr_retries_exhausted: (self.ended() == Some(Ended::RnrRetriesExhausted)).into(),
             naks: stats.naks.into(),
-            rnr_naks: requester.rnr_naks().into(),
+            rnr_naks: rnr_naks.into(),
             timeouts: stats.timeouts.into(),
             retransmits: stats.retransmits.into(),
-            cnps: digest.cnps.into(),
-            telemetry: digest.telemetry.into(),
-            cuts: digest.cuts.into(),
-            increases: digest.increases.into(),
+            ..counts_of_control(digest)
         }
     }
 
@@ -143,7 +198,10 @@ impl Endpoint {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Tcp(sender) => sender.deadline(),
-            Self::QueuePair(requester) => requester.deadline(),
+            Self::QueuePair(requesting) => match &**requesting {
+                Requesting::Messages(requester) => requester.deadline(),
+                Requesting::Reads(requester) => requester.deadline(),
+            },
         }
     }
 
@@ -151,7 +209,10 @@ impl Endpoint {
     pub(super) fn on_timer(&mut self, config: &Config, now: Instant) {
         match self {
             Self::Tcp(sender) => sender.on_timer(config, now),
-            Self::QueuePair(requester) => requester.on_timer(now),
+            Self::QueuePair(requesting) => match &mut **requesting {
+                Requesting::Messages(requester) => requester.on_timer(now),
+                Requesting::Reads(requester) => requester.on_timer(now),
+            },
         }
     }
 
@@ -166,7 +227,25 @@ impl Endpoint {
     }
 }
 
+impl Repairs {
+    fn of(stats: Stats) -> Self {
+        Self { timeouts: stats.timeouts, retransmits: stats.retransmits }
+    }
+}
+
+/// Returns the counts of the actions of a congestion control.
+fn counts_of_control(digest: Digest) -> QueuePairCounts {
+    QueuePairCounts {
+        cnps: digest.cnps.into(),
+        telemetry: digest.telemetry.into(),
+        cuts: digest.cuts.into(),
+        increases: digest.increases.into(),
+        ..QueuePairCounts::default()
+    }
+}
+
 const NO_QUEUE_PAIR: &str = "packets of queue pairs reach queue pairs";
+const NO_READS: &str = "packets of READs reach queue pairs with READs";
 const NO_TCP: &str = "segments of TCP connections reach TCP connections";
 
 /// Transport of a connection's receiving side.
@@ -175,15 +254,50 @@ pub(crate) enum Sink {
     /// A TCP receiver.
     Tcp(Receiver),
     /// The responder of a queue pair.
-    QueuePair(Box<Responder>),
+    QueuePair(Box<Responding>),
+}
+
+/// Responder of a queue pair. It has an enum of its own, as [`Requesting`].
+#[derive(Debug)]
+pub(crate) enum Responding {
+    /// WRITEs or SENDs.
+    Messages(Responder),
+    /// READs, whose responder sends the data.
+    Reads(Reads),
+}
+
+/// The responder of a queue pair with READs, and its use of the NIC.
+#[derive(Debug)]
+pub(crate) struct Reads {
+    pub(super) responder: ReadResponder,
+    /// Whether a response waits in the queue of the NIC.
+    pub(super) is_queued: bool,
+    /// Flow of the newest request.
+    pub(super) framing: Framing,
+}
+
+impl Reads {
+    /// Returns the counts of the responder.
+    pub(super) fn counts(&self) -> QueuePairCounts {
+        let retransmits = self.responder.retransmits().into();
+        QueuePairCounts { retransmits, ..counts_of_control(self.responder.digest()) }
+    }
 }
 
 impl Sink {
-    /// Creates the receiving side of a new connection.
-    pub(super) fn new(transport: &Transport) -> Self {
+    /// Creates the receiving side of a new connection. `line_rate` is the rate of the NIC's link.
+    pub(super) fn new(transport: &Transport, line_rate: Rate) -> Self {
         match &transport.queue_pairs {
             None => Self::Tcp(Receiver::new(&transport.config)),
-            Some(config) => Self::QueuePair(Box::new(Responder::new(config))),
+            Some(config) if transport.reads() => {
+                let overhead = Bytes(transport.header_bytes.into());
+                Self::QueuePair(Box::new(Responding::Reads(Reads {
+                    responder: ReadResponder::new(config, line_rate, overhead),
+                    is_queued: false,
+                    framing: Framing::BeforeFlows { workload: 0 },
+                })))
+            }
+            Some(config) => Self::QueuePair(Box::new(Responding::Messages(Responder::new(config)))),
         }
     }
 
@@ -196,11 +310,34 @@ impl Sink {
         }
     }
 
-    /// Returns the responder of the queue pair.
+    /// Returns the responder of the queue pair with WRITEs or SENDs.
     pub(super) fn responder(&mut self) -> &mut Responder {
         match self {
-            Self::QueuePair(responder) => responder,
+            Self::QueuePair(responding) => match &mut **responding {
+                Responding::Messages(responder) => responder,
+                Responding::Reads(_) => unreachable!("{NO_QUEUE_PAIR}"),
+            },
             Self::Tcp(_) => unreachable!("{NO_QUEUE_PAIR}"),
+        }
+    }
+
+    /// Returns the responder of the queue pair if it carries READs.
+    pub(super) fn reads(&self) -> Option<&Reads> {
+        let Self::QueuePair(responding) = self else { return None };
+        match &**responding {
+            Responding::Messages(_) => None,
+            Responding::Reads(reads) => Some(reads),
+        }
+    }
+
+    /// Returns the responder of the queue pair, which carries READs, for modification.
+    pub(super) fn reads_mut(&mut self) -> &mut Reads {
+        match self {
+            Self::QueuePair(responding) => match &mut **responding {
+                Responding::Messages(_) => unreachable!("{NO_READS}"),
+                Responding::Reads(reads) => reads,
+            },
+            Self::Tcp(_) => unreachable!("{NO_READS}"),
         }
     }
 
@@ -209,7 +346,10 @@ impl Sink {
     pub(super) fn received(&self) -> u64 {
         match self {
             Self::Tcp(receiver) => receiver.received(),
-            Self::QueuePair(responder) => responder.received(),
+            Self::QueuePair(responding) => match &**responding {
+                Responding::Messages(responder) => responder.received(),
+                Responding::Reads(_) => 0,
+            },
         }
     }
 
@@ -218,7 +358,10 @@ impl Sink {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Tcp(receiver) => receiver.deadline(),
-            Self::QueuePair(responder) => responder.deadline(),
+            Self::QueuePair(responding) => match &**responding {
+                Responding::Messages(responder) => responder.deadline(),
+                Responding::Reads(reads) => reads.responder.deadline(),
+            },
         }
     }
 }

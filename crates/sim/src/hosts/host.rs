@@ -146,7 +146,13 @@ impl Host {
     /// Finds the receiver of a data packet.
     #[inline]
     pub(crate) fn find(&self, header: &Header, name: Name) -> Found {
-        match self.names.get(key(header.source, name)) {
+        self.find_of(header.source, name)
+    }
+
+    /// Finds the receiving side of the connection with this name, which the host `sender` has opened.
+    #[inline]
+    pub(crate) fn find_of(&self, sender: HostId, name: Name) -> Found {
+        match self.names.get(key(sender, name)) {
             Some(Named { slot, generation }) if generation == name.generation => Found::Slot(slot),
             Some(Named { generation, .. }) if generation > name.generation => Found::Stale,
             _ => Found::Nothing,
@@ -168,7 +174,7 @@ impl Host {
             self.dismiss(slot);
         }
         let mut side = ReceiverSide {
-            receiver: Sink::new(of),
+            receiver: Sink::new(of, self.line_rate),
             address: Address::of_data(header),
             name,
             newest: None,
@@ -194,6 +200,19 @@ impl Host {
         };
         self.names.insert(key, Named { slot, generation: name.generation });
         slot
+    }
+
+    /// Returns the receiving side that [`Self::admit`] removes for this name, because it belongs to the slot's previous connection.
+    pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
+        let named = self.names.get(key(header.source, name))?;
+        Some(&self.receivers[named.slot as usize])
+    }
+
+    /// Returns the receiving sides of all connections that are not removed.
+    pub(crate) fn receiving(&self) -> impl Iterator<Item = &ReceiverSide> {
+        let is_named = |slot, side: &ReceiverSide| matches!(self.find_of(side.address.source, side.name), Found::Slot(found) if found == slot);
+        let sides = (0..).zip(&self.receivers).filter(move |&(slot, side)| is_named(slot, side));
+        sides.map(|(_, side)| side)
     }
 
     /// Links a sender and a receiver that are the two directions of a connection.

@@ -22,6 +22,7 @@ mod opening;
 mod pair;
 mod pulling;
 mod queue_pair;
+mod reads;
 mod receiving;
 mod sending;
 mod settling;
@@ -214,7 +215,12 @@ impl Hosts {
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         // The link of a host never leads to another partition, so the body is in this store.
-        let Some(queued) = driver.packets().queued(packet) else { return };
+        let Some(queued) = driver.packets().queued(packet) else {
+            if packet.is_of_queue_pair() {
+                self.on_departure_of_response(header, packet, driver);
+            }
+            return;
+        };
         if let Some(place) = self.depart(header.source, queued) {
             self.pump(place, driver);
         }
@@ -288,6 +294,11 @@ impl Hosts {
         let mut counts = self.closed_queue_pairs;
         let senders = self.hosts.iter().flat_map(|host| &host.senders);
         senders.filter(|side| !side.is_closed).for_each(|side| counts += side.endpoint.counts());
+        for side in self.hosts.iter().flat_map(Host::receiving) {
+            if let Some(reads) = side.receiver.reads() {
+                counts += reads.counts();
+            }
+        }
         counts
     }
 

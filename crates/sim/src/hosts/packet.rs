@@ -5,7 +5,7 @@
 use std::vec::Drain;
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
-use shallows_core::rdma::{RdmaData, RdmaReply};
+use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply};
 use shallows_core::{Instant, prefetch};
 use shallows_rdma::congestion::Telemetry;
 use shallows_rdma::{MOST_HOPS, extended_headers};
@@ -13,11 +13,11 @@ use shallows_rdma::{MOST_HOPS, extended_headers};
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Place of a packet's body: its kind in the three highest bits, and its slot in the store of that kind.
+/// Place of a packet's body: its kind in the four highest bits, and its slot in the store of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
 
-const KIND_SHIFT: u32 = 29;
+const KIND_SHIFT: u32 = 28;
 const SLOT_MASK: u32 = (1 << KIND_SHIFT) - 1;
 const DATA: u32 = 0;
 const ACK: u32 = 1;
@@ -27,6 +27,7 @@ const RDMA_REPLY: u32 = 4;
 /// The same two kinds, with in-band telemetry.
 const TOLD_DATA: u32 = 5;
 const TOLD_REPLY: u32 = 6;
+const READ_REQUEST: u32 = 7;
 
 impl PacketRef {
     /// Reference for a packet without a body, such as a datagram.
@@ -34,7 +35,7 @@ impl PacketRef {
 
     #[inline]
     fn new(kind: u32, slot: u32) -> Self {
-        debug_assert!(slot <= SLOT_MASK, "fewer than 2^29 packets of a kind are under way at once");
+        debug_assert!(slot <= SLOT_MASK, "fewer than 2^28 packets of a kind are under way at once");
         Self(kind << KIND_SHIFT | slot)
     }
 
@@ -51,7 +52,7 @@ impl PacketRef {
     /// Returns whether the packet belongs to a queue pair.
     #[inline]
     pub(crate) fn is_of_queue_pair(self) -> bool {
-        matches!(self.kind(), RDMA_DATA..=TOLD_REPLY)
+        matches!(self.kind(), RDMA_DATA..=READ_REQUEST)
     }
 }
 
@@ -96,10 +97,25 @@ pub(crate) struct RdmaPacket {
 }
 
 impl RdmaPacket {
+    /// Returns whether the packet is a response to an RDMA READ.
+    pub(crate) fn is_response(&self) -> bool {
+        self.data.operation == RdmaOperation::ReadResponse
+    }
+
     /// Returns the number of bytes in addition to the headers that every packet has: the data, and extended headers.
     pub(crate) fn len(&self) -> u16 {
         self.data.len + extended_headers(&self.data).0 as u16
     }
+}
+
+/// Request of an RDMA READ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadRequestPacket {
+    pub(crate) request: RdmaReadRequest,
+    /// Flow of the request.
+    pub(crate) framing: Framing,
+    /// Connection of the request.
+    pub(crate) name: Name,
 }
 
 /// Acknowledgement, negative acknowledgement or congestion notification packet of a queue pair.
@@ -185,6 +201,7 @@ pub(crate) enum Packet {
     Probe(ProbePacket),
     RdmaData(RdmaPacket),
     RdmaReply(ReplyPacket),
+    ReadRequest(ReadRequestPacket),
 }
 
 /// All packets under way.
@@ -197,6 +214,7 @@ pub(crate) struct Packets {
     rdma_replies: Slots<Line<ReplyPacket>>,
     told_data: Slots<Told<RdmaPacket>>,
     told_replies: Slots<Told<ReplyPacket>>,
+    read_requests: Slots<Line<ReadRequestPacket>>,
 }
 
 /// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
@@ -209,6 +227,7 @@ pub(crate) struct Bodies {
     rdma_replies: Vec<ReplyPacket>,
     told_data: Vec<Told<RdmaPacket>>,
     told_replies: Vec<Told<ReplyPacket>>,
+    read_requests: Vec<ReadRequestPacket>,
 }
 
 /// Iterators that remove bodies from [`Bodies`] in the order of their packets.
@@ -220,12 +239,14 @@ pub(crate) struct Unloading<'bodies> {
     rdma_replies: Drain<'bodies, ReplyPacket>,
     told_data: Drain<'bodies, Told<RdmaPacket>>,
     told_replies: Drain<'bodies, Told<ReplyPacket>>,
+    read_requests: Drain<'bodies, ReadRequestPacket>,
 }
 
 impl Bodies {
     /// Returns iterators that remove all bodies.
     pub(crate) fn unload(&mut self) -> Unloading<'_> {
-        let Self { data, acks, probes, rdma_data, rdma_replies, told_data, told_replies } = self;
+        let Self { data, acks, probes, rdma_data, rdma_replies, told_data, told_replies, read_requests } =
+            self;
         Unloading {
             data: data.drain(..),
             acks: acks.drain(..),
@@ -234,6 +255,7 @@ impl Bodies {
             rdma_replies: rdma_replies.drain(..),
             told_data: told_data.drain(..),
             told_replies: told_replies.drain(..),
+            read_requests: read_requests.drain(..),
         }
     }
 }
@@ -264,6 +286,10 @@ impl Packets {
 
     pub(crate) fn insert_rdma_reply(&mut self, packet: ReplyPacket) -> PacketRef {
         PacketRef::new(RDMA_REPLY, self.rdma_replies.insert(Line(packet)))
+    }
+
+    pub(crate) fn insert_read_request(&mut self, packet: ReadRequestPacket) -> PacketRef {
+        PacketRef::new(READ_REQUEST, self.read_requests.insert(Line(packet)))
     }
 
     /// Stores a packet with data to which switches add telemetry.
@@ -299,6 +325,7 @@ impl Packets {
             Packet::Probe(packet) => self.insert_probe(packet),
             Packet::RdmaData(packet) => self.insert_rdma_data(packet),
             Packet::RdmaReply(packet) => self.insert_rdma_reply(packet),
+            Packet::ReadRequest(packet) => self.insert_read_request(packet),
         }
     }
 
@@ -357,6 +384,11 @@ impl Packets {
         (self.rdma_replies.remove(packet.slot()).0, Hops::default())
     }
 
+    /// Removes the request of an RDMA READ; `None` for a packet of another kind.
+    pub(crate) fn remove_read_request(&mut self, packet: PacketRef) -> Option<ReadRequestPacket> {
+        (packet.kind() == READ_REQUEST).then(|| self.read_requests.remove(packet.slot()).0)
+    }
+
     /// Returns the body of a packet with data of a queue pair; `None` for a packet of another kind.
     pub(crate) fn rdma_data(&self, packet: PacketRef) -> Option<&RdmaPacket> {
         match packet.kind() {
@@ -375,6 +407,7 @@ impl Packets {
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
             RDMA_DATA | TOLD_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet).0)),
             RDMA_REPLY | TOLD_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet).0)),
+            READ_REQUEST => self.remove_read_request(packet).map(Packet::ReadRequest),
             _ => None,
         }
     }
@@ -390,6 +423,7 @@ impl Packets {
             RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet).0),
             TOLD_DATA => bodies.told_data.push(self.told_data.remove(packet.slot())),
             TOLD_REPLY => bodies.told_replies.push(self.told_replies.remove(packet.slot())),
+            READ_REQUEST => bodies.read_requests.extend(self.remove_read_request(packet)),
             _ => {}
         }
     }
@@ -411,6 +445,7 @@ impl Packets {
                 .told_replies
                 .next()
                 .map(|body| PacketRef::new(TOLD_REPLY, self.told_replies.insert(body))),
+            READ_REQUEST => bodies.read_requests.next().map(|body| self.insert_read_request(body)),
             _ => Some(PacketRef::NONE),
         };
         stored.expect("each packet brings its body")
@@ -426,6 +461,7 @@ impl Packets {
             RDMA_DATA | TOLD_DATA => self.rdma_data(packet).map(|body| Body::RdmaData(body.data)),
             RDMA_REPLY => self.rdma_replies.get(slot).map(|line| Body::RdmaReply(line.0.reply)),
             TOLD_REPLY => self.told_replies.get(slot).map(|told| Body::RdmaReply(told.packet.reply)),
+            READ_REQUEST => self.read_requests.get(slot).map(|line| Body::RdmaReadRequest(line.0.request)),
             _ => None,
         }
     }
@@ -440,12 +476,13 @@ impl Packets {
         };
     }
 
-    /// Returns the connection and the length of a packet that counts as queued in its NIC; `None` for other packets.
+    /// Returns the connection and the length of a packet that its sender counts as queued in the NIC; `None` for other packets, among them
+    /// responses to READs, which the receiving side of their connection sends.
     pub(crate) fn queued(&self, packet: PacketRef) -> Option<Queued> {
         if let Some(DataPacket { segment, name, .. }) = self.data(packet) {
             return (segment.len > 0).then_some(Queued { name: *name, len: segment.len });
         }
-        let packet = self.rdma_data(packet)?;
+        let packet = self.rdma_data(packet).filter(|packet| !packet.is_response())?;
         Some(Queued { name: packet.name, len: packet.len() })
     }
 
@@ -462,7 +499,7 @@ impl Packets {
     pub(crate) fn len(&self) -> usize {
         let told = self.told_data.len() + self.told_replies.len();
         let rdma = self.rdma_data.len() + self.rdma_replies.len() + told;
-        self.data.len() + self.acks.len() + self.probes.len() + rdma
+        self.data.len() + self.acks.len() + self.probes.len() + rdma + self.read_requests.len()
     }
 }
 
@@ -482,6 +519,7 @@ mod tests {
         assert_eq!((size_of::<Line<DataPacket>>(), size_of::<Line<AckPacket>>()), (64, 64));
         assert_eq!((size_of::<Line<ProbePacket>>(), size_of::<Option<Packet>>()), (64, 72));
         assert_eq!((size_of::<Line<RdmaPacket>>(), size_of::<Line<ReplyPacket>>()), (64, 64));
+        assert_eq!(size_of::<Line<ReadRequestPacket>>(), 64);
     }
 
     #[test]

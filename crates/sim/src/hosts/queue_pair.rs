@@ -23,6 +23,9 @@ impl Hosts {
     /// queue. A NIC therefore serves its queue pairs in turns.
     #[inline(never)]
     pub(super) fn pump_queue_pair(&mut self, place: Place, driver: &mut impl Driver) {
+        if self.sender(place).endpoint.read_requester().is_some() {
+            return self.pump_requests(place, driver);
+        }
         while self.sender(place).account.queued == Bytes(0) && self.admits(place, driver.now()) {
             let Some((header, packet)) = self.poll_queue_pair(place, driver.now()) else { break };
             driver.tally().data_sent += 1;
@@ -34,6 +37,12 @@ impl Hosts {
             };
             self.send(header, packet, driver);
         }
+        self.rest_requester(place, driver);
+        self.rest_limits(place.host, driver);
+    }
+
+    /// Schedules the timer of a requester that has sent its packets, and reports its change if changes are recorded.
+    pub(super) fn rest_requester(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.sender_mut(place);
         let deadline = side.endpoint.deadline();
         let (deadline, traced) = (arm(deadline, &mut side.timer_at), side.traced);
@@ -43,7 +52,6 @@ impl Hosts {
         if traced {
             self.tell_change(place, driver);
         }
-        self.rest_limits(place.host, driver);
     }
 
     /// Returns whether the limits of the NIC allow a packet of a queue pair now. Otherwise the queue pair waits for its turn.
@@ -154,12 +162,23 @@ impl Hosts {
         packet: PacketRef,
         driver: &mut impl Driver,
     ) {
-        if driver.packets().rdma_data(packet).is_some() {
-            let (packet, hops) = driver.packets().remove_rdma_data(packet);
-            self.receive_rdma_data(&header, &packet, hops, driver);
+        let packets = driver.packets();
+        if packets.rdma_data(packet).is_some() {
+            let (packet, hops) = packets.remove_rdma_data(packet);
+            if packet.is_response() {
+                self.receive_response(&header, &packet, driver);
+            } else {
+                self.receive_rdma_data(&header, &packet, hops, driver);
+            }
+        } else if let Some(packet) = packets.remove_read_request(packet) {
+            self.receive_read_request(&header, &packet, driver);
         } else {
-            let (packet, hops) = driver.packets().remove_rdma_reply(packet);
-            self.receive_rdma_reply(&header, &packet, &hops, driver);
+            let (packet, hops) = packets.remove_rdma_reply(packet);
+            if packet.reply.kind == RdmaReplyKind::ReadCnp {
+                self.receive_read_cnp(&header, &packet, driver);
+            } else {
+                self.receive_rdma_reply(&header, &packet, &hops, driver);
+            }
         }
     }
 
@@ -238,7 +257,8 @@ impl Hosts {
         }
     }
 
-    fn send_rdma_reply(
+    /// Sends a reply from a responder.
+    pub(super) fn send_rdma_reply(
         &mut self,
         place: Place,
         reply: RdmaReply,
@@ -271,6 +291,10 @@ impl Hosts {
         let place = Place { host: header.destination, slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
         let hearing = if side.generation == packet.name.generation {
+            if let Some(requester) = side.endpoint.read_requester_mut() {
+                requester.on_nak(packet.reply.psn);
+                return self.pump_requests(place, driver);
+            }
             let requester = side.endpoint.requester();
             let (before, had_ended) = (requester.acked(), requester.ended().is_some());
             requester.on_reply(now, &packet.reply, hops.entries());
@@ -290,6 +314,9 @@ impl Hosts {
 
     /// Handles the timer of a responder.
     pub(super) fn on_responder_timer(&mut self, place: Place, driver: &mut impl Driver) {
+        if self.receiver_mut(place).0.receiver.reads().is_some() {
+            return self.on_read_timer(place, driver);
+        }
         if let Some(reply) = self.overdue_reply(place, driver.now()) {
             self.send_rdma_reply(place, reply, None, driver);
         }
@@ -314,7 +341,7 @@ fn reply_packet(
     reply: RdmaReply,
 ) -> (Header, ReplyPacket) {
     let (extended, class) = match reply.kind {
-        RdmaReplyKind::Cnp => (CNP_PAYLOAD, transport.cnp_class),
+        RdmaReplyKind::Cnp | RdmaReplyKind::ReadCnp => (CNP_PAYLOAD, transport.cnp_class),
         _ => (AETH, transport.ack_class),
     };
     let size = transport.header_bytes + extended.0 as u16;

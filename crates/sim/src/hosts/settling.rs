@@ -15,11 +15,21 @@ impl Hosts {
                 let Some(flow) = side.flow else { continue };
                 flows.book(flow, side, side.gap.until(end), None);
                 let record = flows.at_mut(flow);
-                record.received.get_or_insert(Received {
+                let unfelt = Received {
                     at: None,
                     delivered: Bytes(0),
                     timeouts_felt: 0,
                     longest_gap: Some(end - side.started),
+                };
+                record.received.get_or_insert(match side.endpoint.read_requester() {
+                    // The requester of READs receives the data.
+                    Some(requester) => Received {
+                        delivered: Bytes(requester.received()).saturating_sub(Bytes(side.flow_start)),
+                        timeouts_felt: requester.stats().timeouts - side.before.0,
+                        longest_gap: Some(side.gap.until(end)),
+                        ..unfelt
+                    },
+                    None => unfelt,
                 });
             }
             for side in &host.receivers {

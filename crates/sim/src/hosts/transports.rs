@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
+use shallows_rdma::Operation;
 use shallows_scenario::{Agreement, Experiment, Groups};
 use shallows_transport::Config;
 
@@ -50,6 +51,11 @@ impl Transport {
     /// Returns the configuration of the queue pairs, which must replace TCP.
     pub(super) fn queue_pair(&self) -> &shallows_rdma::Config {
         self.queue_pairs.as_ref().expect("packets of queue pairs have a transport with queue pairs")
+    }
+
+    /// Returns whether the queue pairs carry READs.
+    pub(super) fn reads(&self) -> bool {
+        self.queue_pairs.as_ref().is_some_and(|config| matches!(config.operation, Operation::Read(_)))
     }
 
     /// Returns whether the NIC limits how many bytes of an endpoint wait in its queue.

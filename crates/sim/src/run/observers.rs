@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use shallows_core::Instant;
 use shallows_core::random::Stream;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
-use shallows_rdma::Requester;
 use shallows_rdma::congestion::Telemetry;
 use shallows_rdma::pint::{self, PortUtilisation};
+use shallows_rdma::{ReadRequester, Requester};
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
 use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
-use crate::hosts::endpoint::Endpoint;
+use crate::hosts::endpoint::{Endpoint, Requesting};
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::network::Change;
 
@@ -128,7 +128,10 @@ impl Observers {
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let sender = match endpoint {
         Endpoint::Tcp(sender) => sender,
-        Endpoint::QueuePair(requester) => return readings_of_queue_pair(requester, before),
+        Endpoint::QueuePair(requesting) => match &**requesting {
+            Requesting::Messages(requester) => return readings_of_queue_pair(requester, before),
+            Requesting::Reads(requester) => return readings_of_reads(requester, before),
+        },
     };
     let ssthresh = sender.ssthresh().0;
     [
@@ -149,7 +152,14 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     ]
 }
 
-/// Returns the quantities of a queue pair, in the order of `QUANTITIES`.
+/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The responder has the rate, and no window.
+fn readings_of_reads(requester: &ReadRequester, before: u64) -> Readings {
+    let in_flight = requester.in_flight().0 as f64;
+    let received = requester.received().saturating_sub(before) as f64;
+    [None, None, None, None, Some(in_flight), None, Some(received), None]
+}
+
+/// Returns the quantities of a queue pair with WRITEs or SENDs, in the order of `QUANTITIES`.
 fn readings_of_queue_pair(requester: &Requester, before: u64) -> Readings {
     let pace = requester.pace();
     [

@@ -1,0 +1,179 @@
+//! The responder of RDMA READs: responses to send, and their congestion control.
+//!
+//! The responder has no timer of its own and keeps no response: a requester that misses one sends its request again.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply, RdmaReplyKind};
+use shallows_core::{Bytes, Instant, Rate};
+
+use crate::config::{Config, extended_headers};
+use crate::congestion::{self, Algorithm, Digest};
+use crate::pacer::Pacer;
+
+/// The responder of READs. It sends the responses to its requests in the order of their PSNs.
+///
+/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no response, and then reads
+/// [`Self::deadline`].
+#[derive(Debug)]
+pub struct ReadResponder {
+    congestion: Algorithm,
+    pacer: Pacer,
+    overhead: Bytes,
+    /// PSN of the next new request.
+    expected: u64,
+    /// Whether a NAK for `expected` was sent.
+    naked: bool,
+    /// Responses to send, in the order of their PSNs.
+    reads: VecDeque<Read>,
+    /// PSN after the last response that was ever sent.
+    sent: u64,
+    /// Retransmitted responses.
+    retransmits: u32,
+    /// Time of the last call.
+    now: Instant,
+}
+
+/// Responses to a request that are not sent yet.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    /// PSN of the next response, and the PSN after the last one.
+    psn: u64,
+    end: u64,
+    /// Number of bytes that the queue pair reads before the next response.
+    offset: u64,
+    /// Bytes in the responses.
+    bytes: u64,
+    /// Whether the next response is the first one.
+    is_new: bool,
+}
+
+impl ReadResponder {
+    /// Creates a responder that expects the request with PSN 0. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes
+    /// that a response has on the wire in addition to its data and to extended headers.
+    pub fn new(config: &Config, line_rate: Rate, overhead: Bytes) -> Self {
+        let congestion = config.congestion.build(line_rate);
+        Self {
+            pacer: Pacer::new(congestion.pace()),
+            congestion,
+            overhead,
+            expected: 0,
+            naked: false,
+            reads: VecDeque::new(),
+            sent: 0,
+            retransmits: 0,
+            now: Instant::ZERO,
+        }
+    }
+
+    /// Processes a request; returns a NAK if earlier requests are missing. As with packets of other operations, there is one NAK per gap.
+    pub fn on_request(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        request: &RdmaReadRequest,
+    ) -> Option<RdmaReply> {
+        self.on_timer(config, now);
+        let end = request.psn + request.bytes.div_ceil(config.mtu.0);
+        match request.psn.cmp(&self.expected) {
+            Ordering::Greater => {
+                let is_first = !std::mem::replace(&mut self.naked, true);
+                return is_first.then(|| self.nak(request));
+            }
+            Ordering::Equal => {
+                self.naked = false;
+                self.expected = end;
+            }
+            // InfiniBand specification, volume 1: a duplicate request is executed again.
+            Ordering::Less => {}
+        }
+        self.execute(request, end);
+        None
+    }
+
+    /// Handles a congestion notification packet.
+    pub fn on_cnp(&mut self, config: &Config, now: Instant) {
+        self.now = now;
+        self.control(config, |control, config| control.on_cnp(config, now));
+    }
+
+    /// Returns the response to send now, if requests and rate allow one.
+    pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<RdmaData> {
+        self.now = now;
+        if now < self.pacer.ready_at() {
+            return None;
+        }
+        let read = self.reads.front_mut()?;
+        let len = read.bytes.min(config.mtu.0);
+        let response = RdmaData {
+            psn: read.psn,
+            offset: read.offset,
+            sent_at: now,
+            len: len as u16,
+            operation: RdmaOperation::ReadResponse,
+            first: std::mem::take(&mut read.is_new),
+            last: len == read.bytes,
+            ..RdmaData::default()
+        };
+        (read.psn, read.offset, read.bytes) = (read.psn + 1, read.offset + len, read.bytes - len);
+        if response.last {
+            self.reads.pop_front();
+        }
+        if response.psn < self.sent {
+            self.retransmits += 1;
+        }
+        self.sent = self.sent.max(response.psn + 1);
+        let size = Bytes(len) + self.overhead + extended_headers(&response);
+        self.pacer.on_send(now, size);
+        self.control(config, |control, config| control.on_send(config, now, size));
+        Some(response)
+    }
+
+    /// Returns the time at which [`Self::on_timer`] must be called and the responder polled again; `None` while it waits only for requests. A
+    /// response that may leave now has no deadline, because the driver polls when the NIC is free.
+    pub fn deadline(&self) -> Option<Instant> {
+        if self.reads.is_empty() {
+            return None;
+        }
+        let paced = Some(self.pacer.ready_at()).filter(|at| *at > self.now);
+        self.congestion.deadline().into_iter().chain(paced).min()
+    }
+
+    /// Handles all timers of the congestion control that have expired.
+    pub fn on_timer(&mut self, config: &Config, now: Instant) {
+        self.now = now;
+        while self.congestion.deadline().is_some_and(|at| at <= now) {
+            self.control(config, |control, config| control.on_timer(config, now));
+        }
+    }
+
+    /// Returns the number of retransmitted responses.
+    pub fn retransmits(&self) -> u32 {
+        self.retransmits
+    }
+
+    /// Returns the counts of the congestion control's actions.
+    pub fn digest(&self) -> Digest {
+        self.congestion.digest()
+    }
+
+    /// Adds the responses to a request, up to the PSN `end`. They replace responses to the same READ that are not sent yet.
+    fn execute(&mut self, request: &RdmaReadRequest, end: u64) {
+        let RdmaReadRequest { psn, offset, bytes, .. } = *request;
+        self.reads.retain(|read| read.end <= psn || read.psn >= end);
+        let place = self.reads.partition_point(|read| read.psn < psn);
+        self.reads.insert(place, Read { psn, end, offset, bytes, is_new: true });
+    }
+
+    /// Passes an event to the congestion control, and applies the rate that follows from it.
+    fn control(&mut self, config: &Config, event: impl FnOnce(&mut Algorithm, &congestion::Config)) {
+        event(&mut self.congestion, &config.congestion);
+        self.pacer.set_pace(self.congestion.pace());
+    }
+
+    fn nak(&self, request: &RdmaReadRequest) -> RdmaReply {
+        let psn = self.expected;
+        RdmaReply { kind: RdmaReplyKind::Nak, psn, echo: request.sent_at, ..RdmaReply::default() }
+    }
+}
