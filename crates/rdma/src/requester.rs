@@ -379,7 +379,7 @@ impl Requester {
 
     /// Returns the end of the waiting time after an RNR NAK.
     fn waiting_until(&self) -> Option<Instant> {
-        Some(self.rnr_until).filter(|at| *at > self.now && self.ended.is_none())
+        Some(self.rnr_until).filter(|at| *at > self.now && !self.is_idle())
     }
 
     /// Returns the time for which the next packet waits, if only the rate delays it.
