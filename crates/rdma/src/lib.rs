@@ -11,7 +11,6 @@ pub mod congestion;
 mod messages;
 mod notification;
 mod pacer;
-pub mod pint;
 mod ranges;
 mod read_requester;
 mod read_responder;

@@ -196,7 +196,7 @@ impl Experiment {
     }
 
     /// Returns the parameters of PINT, if queue pairs use it: all have the same.
-    pub fn pint(&self) -> Option<shallows_rdma::pint::Config> {
+    pub fn pint(&self) -> Option<shallows_rdma::congestion::pint::Config> {
         self.queue_pairs().find_map(|pairs| pairs.config.congestion.pint())
     }
 

@@ -76,7 +76,9 @@ fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
 fn headers(congestion: &RoceCongestion) -> Bytes {
     let telemetry = match congestion {
         RoceCongestion::Hpcc(_) | RoceCongestion::PowerTcp(_) => rdma::INT,
-        RoceCongestion::HpccPint(given) => rdma::pint::header(given.log_base.unwrap_or(rdma::pint::LOG_BASE)),
+        RoceCongestion::HpccPint(given) => {
+            rdma::congestion::pint::header(given.log_base.unwrap_or(rdma::congestion::pint::LOG_BASE))
+        }
         _ => Bytes(0),
     };
     rdma::HEADERS + telemetry

@@ -6,7 +6,7 @@ use shallows_core::packet::mix;
 
 use super::hpcc::{self, Hpcc};
 use super::interface::{Ack, CongestionControl, Digest, Pace};
-use crate::pint;
+use super::pint;
 
 /// Parameters of HPCC with PINT.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,7 @@ pub mod dctcp;
 pub mod hpcc;
 pub mod hpcc_pint;
 mod interface;
+pub mod pint;
 pub mod powertcp;
 pub mod swift;
 #[cfg(test)]
@@ -19,8 +20,6 @@ pub mod timely;
 use interface::CongestionControl;
 pub use interface::{Ack, Digest, Loss, Pace, Telemetry, Window};
 use shallows_core::{Bytes, Instant, Rate};
-
-use crate::pint;
 
 /// Parameters of a congestion control.
 #[derive(Clone, Debug, PartialEq)]

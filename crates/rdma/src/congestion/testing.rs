@@ -4,7 +4,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::interface::{Ack, CongestionControl, Telemetry};
-use crate::pint::{self, PortUtilisation};
+use super::pint::{self, PortUtilisation};
 
 /// Round-trip time without queues.
 pub(super) const T: Duration = Duration::from_micros(13);

@@ -6,7 +6,7 @@ use shallows_core::Instant;
 use shallows_core::random::Stream;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
 use shallows_rdma::congestion::Telemetry;
-use shallows_rdma::pint::{self, PortUtilisation};
+use shallows_rdma::congestion::pint::{self, PortUtilisation};
 use shallows_rdma::{ReadRequester, Requester};
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;

@@ -6,7 +6,7 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-use crate::congestion::Telemetry;
+use super::interface::Telemetry;
 
 /// Parameters that all switches and queue pairs of a network share.
 #[derive(Clone, Copy, Debug, PartialEq)]
