@@ -44,7 +44,7 @@ struct Route {
 
 impl Routing {
     /// Returns the link over which switch number `switch` forwards a packet with this header.
-    #[inline]
+    #[inline(always)]
     pub fn next_hop(&self, switch: u32, header: &Header) -> u32 {
         let (home, route) = self.route(switch, header.destination);
         match route.count {
