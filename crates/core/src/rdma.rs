@@ -1,6 +1,8 @@
 //! Bodies of RoCEv2 packets. Packet sequence numbers (PSNs) count the packets of a queue pair from zero and never wrap; a capture writes
 //! their lowest 24 bits.
 
+use std::num::NonZeroU16;
+
 use crate::time::{Duration, Instant};
 
 /// Operation to which a packet with data belongs.
@@ -35,7 +37,7 @@ pub struct RdmaData {
     /// Whether the packet requests an acknowledgement (BTH AckReq).
     pub ack_request: bool,
     /// Code of the highest utilisation of a port on the path so far; `None` without PINT.
-    pub utilisation: Option<u16>,
+    pub utilisation: Option<NonZeroU16>,
 }
 
 /// Request of an RDMA READ, from the requester to the responder. Its responses have the PSNs from that of the request on.
@@ -120,7 +122,7 @@ pub struct RdmaReply {
     /// acknowledgements echo marks use it.
     pub marked: bool,
     /// `utilisation` of the packet that triggered the reply.
-    pub utilisation: Option<u16>,
+    pub utilisation: Option<NonZeroU16>,
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The requester of a queue pair: packets to send, and the processing of replies.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReply, RdmaReplyKind, RnrTimer};
@@ -445,7 +446,7 @@ impl Requester {
             first,
             last,
             ack_request: false,
-            utilisation: self.config.congestion.pint().map(|_| 0),
+            utilisation: self.config.congestion.pint().map(|_| NonZeroU16::MIN),
         };
         let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
         self.pacer.on_send(now, size);

@@ -65,6 +65,8 @@ impl CongestionControl for HpccPint {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU16;
+
     use shallows_core::{Bytes, Duration, Instant};
 
     use super::super::testing::{BDP, CAPACITY, T, run};
@@ -79,7 +81,9 @@ mod tests {
         Config { sampled, ..Config::hpcc_repo(hpcc) }
     }
 
-    fn ack(number: u64, next: u64, utilisation: Option<u16>) -> Ack<'static> {
+    /// Returns an acknowledgement with the code of a logarithm.
+    fn ack(number: u64, next: u64, logarithm: Option<u16>) -> Ack<'static> {
+        let utilisation = logarithm.map(|logarithm| NonZeroU16::MIN.saturating_add(logarithm));
         let (now, acked) = (Instant(number), Bytes(1_000));
         Ack { now, number, acked, next, rtt: T, marked: false, telemetry: &[], utilisation }
     }

@@ -1,5 +1,7 @@
 //! Interface between a requester and its congestion control.
 
+use std::num::NonZeroU16;
+
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 /// Limits on what a requester sends.
@@ -29,7 +31,7 @@ pub struct Ack<'a> {
     /// In-band telemetry of the acknowledged packet, one entry per hop; empty without telemetry.
     pub telemetry: &'a [Telemetry],
     /// Code of the highest utilisation on the path of the acknowledged packet; `None` without PINT.
-    pub utilisation: Option<u16>,
+    pub utilisation: Option<NonZeroU16>,
 }
 
 /// In-band telemetry that one hop adds to a packet (HPCC, SIGCOMM '19, figure 7).

@@ -4,6 +4,8 @@
 //! Rules and constants are those of HPCC's repository (`pint.cc`, `switch-node.cc`), with exact arithmetic. The repository's switches
 //! approximate logarithms by tables, as hardware does.
 
+use std::num::NonZeroU16;
+
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::interface::Telemetry;
@@ -24,37 +26,37 @@ pub const LOG_BASE: f64 = 1.05;
 const STEPS: f64 = 512.0;
 
 impl Config {
-    /// Returns the code of a utilisation. Rounds up or down at random, so that the expected value of [`Self::decode`] is the utilisation,
+    /// Returns the code of a utilisation: one more than its logarithm. Rounds up or down at random, so that the expected value of [`Self::decode`] is the utilisation,
     /// rounded up to a step. `uniform` is a random number from 0 to 1.
-    pub fn encode(&self, utilisation: f64, uniform: f64) -> u16 {
+    pub fn encode(&self, utilisation: f64, uniform: f64) -> NonZeroU16 {
         let steps = (utilisation * STEPS).ceil().clamp(1.0, STEPS * STEPS);
-        let last = last_code(self.log_base);
-        // The last code of at most `steps`.
+        let last = last_logarithm(self.log_base);
+        // The largest logarithm of at most `steps`.
         let (mut lower, mut beyond) = (0, last + 1);
         while beyond - lower > 1 {
             let middle = lower + (beyond - lower) / 2;
             if power(self.log_base, middle) <= steps { lower = middle } else { beyond = middle }
         }
-        let [below, above] = [lower, lower + 1].map(|code| power(self.log_base, code));
+        let [below, above] = [lower, lower + 1].map(|logarithm| power(self.log_base, logarithm));
         let rounds_up = uniform < (steps - below) / (above - below);
-        (lower + u16::from(rounds_up)).min(last)
+        NonZeroU16::MIN.saturating_add((lower + u16::from(rounds_up)).min(last))
     }
 
     /// Returns the utilisation of a code.
-    pub fn decode(&self, code: u16) -> f64 {
-        power(self.log_base, code) / STEPS
+    pub fn decode(&self, code: NonZeroU16) -> f64 {
+        power(self.log_base, code.get() - 1) / STEPS
     }
 }
 
 /// Returns the bytes of a code in a packet (`get_n_bytes`).
 pub fn header(log_base: f64) -> Bytes {
-    if last_code(log_base) < 1 << 8 { Bytes(1) } else { Bytes(2) }
+    if last_logarithm(log_base) < 1 << 8 { Bytes(1) } else { Bytes(2) }
 }
 
-/// Returns the largest code, of a utilisation of at most 512.
-fn last_code(log_base: f64) -> u16 {
-    let is_last = |&code: &u16| power(log_base, code + 1) > STEPS * STEPS;
-    (0..u16::MAX).find(is_last).unwrap_or(u16::MAX)
+/// Returns the largest logarithm, of a utilisation of at most 512.
+fn last_logarithm(log_base: f64) -> u16 {
+    let is_last = |&logarithm: &u16| power(log_base, logarithm + 1) > STEPS * STEPS;
+    (0..u16::MAX - 1).find(is_last).unwrap_or(u16::MAX - 1)
 }
 
 /// Returns `base` to the power of `exponent`. Unlike functions of the system, it gives the same bits on every machine.
@@ -143,13 +145,14 @@ mod tests {
 
     #[test]
     fn codes_are_logarithms_rounded_up_and_down_at_random() {
+        let logarithm = |utilisation, uniform| PINT.encode(utilisation, uniform).get() - 1;
         // 1.05^127 = 491.0 and 1.05^128 = 515.5 steps; a utilisation of 0.99 has 507.
-        let [below, above] = [127, 128].map(|code| PINT.decode(code) * 512.0);
+        let [below, above] = [127, 128].map(|logarithm| power(1.05, logarithm));
         assert!((below - 490.97).abs() < 0.1 && (above - 515.5).abs() < 0.1, "{below} {above}");
         let share = (507.0 - below) / (above - below);
-        assert_eq!([share - 1e-9, share + 1e-9].map(|uniform| PINT.encode(0.99, uniform)), [128, 127]);
-        assert_eq!([0.0, 1e-9, 1.0 / 512.0].map(|utilisation| PINT.encode(utilisation, 0.0)), [0, 0, 0]);
-        assert_eq!([600.0, 512.0].map(|utilisation| PINT.encode(utilisation, 0.0)), [255, 255]);
+        assert_eq!([share - 1e-9, share + 1e-9].map(|uniform| logarithm(0.99, uniform)), [128, 127]);
+        assert_eq!([0.0, 1e-9, 1.0 / 512.0].map(|utilisation| logarithm(utilisation, 0.0)), [0, 0, 0]);
+        assert_eq!([600.0, 512.0].map(|utilisation| logarithm(utilisation, 0.0)), [255, 255]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
+use std::num::NonZeroU16;
 use std::vec::Drain;
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
@@ -310,7 +311,7 @@ impl Packets {
     }
 
     /// Returns the code of the highest utilisation on the path of a packet so far; `None` for a packet without PINT.
-    pub(crate) fn utilisation_mut(&mut self, packet: PacketRef) -> Option<&mut u16> {
+    pub(crate) fn utilisation_mut(&mut self, packet: PacketRef) -> Option<&mut NonZeroU16> {
         if packet.kind() != RDMA_DATA {
             return None;
         }

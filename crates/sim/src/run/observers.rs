@@ -1,6 +1,7 @@
 //! Observers of a run: traces, samples and captures. They do not affect results.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 use shallows_core::Instant;
 use shallows_core::random::Stream;
@@ -40,7 +41,7 @@ struct Pint {
 
 impl Pint {
     /// Measures the utilisation of a port that a packet leaves. Changes the code of the packet, if it has a lower one.
-    fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut u16>) {
+    fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut NonZeroU16>) {
         let new = || (PortUtilisation::default(), Stream::new(self.seed, "pint", u64::from(link)));
         let (port, stream) = self.ports.entry(link).or_insert_with(new);
         let utilisation = port.on_departure(self.config.base_rtt, telemetry);
