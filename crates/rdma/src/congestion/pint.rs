@@ -30,16 +30,15 @@ impl Config {
     /// rounded up to a step. `uniform` is a random number from 0 to 1.
     pub fn encode(&self, utilisation: f64, uniform: f64) -> NonZeroU16 {
         let steps = (utilisation * STEPS).ceil().clamp(1.0, STEPS * STEPS);
-        let last = last_logarithm(self.log_base);
         // The largest logarithm of at most `steps`.
-        let (mut lower, mut beyond) = (0, last + 1);
+        let (mut lower, mut beyond) = (0, u16::MAX);
         while beyond - lower > 1 {
             let middle = lower + (beyond - lower) / 2;
             if power(self.log_base, middle) <= steps { lower = middle } else { beyond = middle }
         }
         let [below, above] = [lower, lower + 1].map(|logarithm| power(self.log_base, logarithm));
-        let rounds_up = uniform < (steps - below) / (above - below);
-        NonZeroU16::MIN.saturating_add((lower + u16::from(rounds_up)).min(last))
+        let rounds_up = above <= STEPS * STEPS && uniform < (steps - below) / (above - below);
+        NonZeroU16::MIN.saturating_add(lower + u16::from(rounds_up))
     }
 
     /// Returns the utilisation of a code.
@@ -48,15 +47,9 @@ impl Config {
     }
 }
 
-/// Returns the bytes of a code in a packet (`get_n_bytes`).
+/// Returns the bytes of a code in a packet (`get_n_bytes`): one if the logarithm of the largest utilisation, 512, is below 256.
 pub fn header(log_base: f64) -> Bytes {
-    if last_logarithm(log_base) < 1 << 8 { Bytes(1) } else { Bytes(2) }
-}
-
-/// Returns the largest logarithm, of a utilisation of at most 512.
-fn last_logarithm(log_base: f64) -> u16 {
-    let is_last = |&logarithm: &u16| power(log_base, logarithm + 1) > STEPS * STEPS;
-    (0..u16::MAX - 1).find(is_last).unwrap_or(u16::MAX - 1)
+    if power(log_base, 256) > STEPS * STEPS { Bytes(1) } else { Bytes(2) }
 }
 
 /// Returns `base` to the power of `exponent`. Unlike functions of the system, it gives the same bits on every machine.

@@ -1,4 +1,4 @@
-//! Observers of a run: traces, samples and captures. They do not affect results.
+//! Observers of a run: traces, samples and captures, which do not affect results, and in-band telemetry, which congestion controls read.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
