@@ -10,10 +10,10 @@ use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 
 use self::counters::Books;
 use self::edge::{Edge, Fate};
-use self::waiting::Elaborate;
+use self::waiting::{Around, Elaborate};
 use crate::aqm::Installed;
 use crate::buffer::{Memory, SharedBuffer};
-use crate::discipline::{self, AnyDiscipline, Discipline};
+use crate::discipline::{self, AnyDiscipline, Discipline, with_discipline};
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
@@ -73,8 +73,10 @@ impl<T: Copy + Default> Port<T> {
             let queues = if shares.len() > 1 { shares.len() } else { 0 };
             Queues::Elaborate(Box::new(Elaborate {
                 discipline: config.discipline.build(rate, stream("discipline", 0)),
-                shaper: config.shaper.map(TokenBucket::new),
-                books: vec![Books::default(); queues].into(),
+                around: Around {
+                    shaper: config.shaper.map(TokenBucket::new),
+                    books: vec![Books::default(); queues].into(),
+                },
             }))
         };
         let edge = Edge {
@@ -122,7 +124,7 @@ impl<T: Copy + Default> Port<T> {
                 // This branch uses a copy, so that the header of the other branch stays in registers.
                 let mut own = header;
                 let packet = (&mut own, payload);
-                let fate = edge.receive_out_of_line(&mut **queues, now, entry, packet, buffer, dropped);
+                let fate = edge.receive_elaborate(queues, now, entry, packet, buffer, dropped);
                 header = own;
                 fate
             }
@@ -149,7 +151,7 @@ impl<T: Copy + Default> Port<T> {
         debug_assert!(edge.busy_until <= now, "the previous packet is still being sent");
         match queues {
             Queues::One(queue) => edge.transmit(queue, now, buffer, dropped),
-            Queues::Elaborate(queues) => edge.transmit_out_of_line(&mut **queues, now, buffer, dropped),
+            Queues::Elaborate(queues) => edge.transmit_elaborate(queues, now, buffer, dropped),
         }
     }
 
@@ -161,7 +163,7 @@ impl<T: Copy + Default> Port<T> {
     pub fn pause(&mut self, queue: usize) {
         match self.several() {
             // The next call of `transmit_next` finds whether another queue may send.
-            Some(discipline) => discipline.pause(queue, true),
+            Some(discipline) => with_discipline!(discipline, own => own.pause(queue, true)),
             None => self.edge.halted = true,
         }
     }
@@ -173,7 +175,7 @@ impl<T: Copy + Default> Port<T> {
     /// Panics if the discipline has no queues that can be paused.
     pub fn resume(&mut self, now: Instant, queue: usize) {
         if let Some(discipline) = self.several() {
-            discipline.pause(queue, false);
+            with_discipline!(discipline, own => own.pause(queue, false));
         }
         self.edge.go_on(now);
     }
@@ -252,7 +254,7 @@ impl<T: Copy + Default> Port<T> {
     pub fn counters(&self) -> Counters {
         let mut total = self.edge.books.clone();
         if let Queues::Elaborate(elaborate) = &self.queues {
-            elaborate.books.iter().for_each(|own| total.add(own));
+            elaborate.around.books.iter().for_each(|own| total.add(own));
         }
         total.counters()
     }
@@ -266,7 +268,7 @@ impl<T: Copy + Default> Port<T> {
     /// Returns the counters of each queue.
     fn books(&self) -> &[Books] {
         match &self.queues {
-            Queues::Elaborate(elaborate) if !elaborate.books.is_empty() => &elaborate.books,
+            Queues::Elaborate(elaborate) if !elaborate.around.books.is_empty() => &elaborate.around.books,
             _ => std::slice::from_ref(&self.edge.books),
         }
     }

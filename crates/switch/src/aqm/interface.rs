@@ -142,6 +142,8 @@ impl Hears {
     pub const DEQUEUES: Self = Self(2);
     /// Calls of [`Aqm::on_arrival`].
     pub const ARRIVALS: Self = Self(4);
+    /// Calls of [`Aqm::on_turn`].
+    pub const TURNS: Self = Self(8);
 
     /// Returns the union of this set and `other`.
     #[must_use]

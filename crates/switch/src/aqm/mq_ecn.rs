@@ -261,7 +261,8 @@ impl Aqm for MqEcn {
         let weights = self.queues.iter().any(|queue| matches!(queue.link_share, LinkShare::Weight(_)));
         let since_start = self.config.idle_since == IdleSince::AsReleased;
         let dequeues = self.config.point == Point::Dequeue || weights || since_start;
-        if dequeues { Hears::ENQUEUES.and(Hears::DEQUEUES) } else { Hears::ENQUEUES }
+        let hears = Hears::ENQUEUES.and(Hears::TURNS);
+        if dequeues { hears.and(Hears::DEQUEUES) } else { hears }
     }
 
     fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {

@@ -85,11 +85,12 @@ fn every_config() -> Vec<(&'static str, Config)> {
 }
 
 #[test]
-fn every_marker_has_its_name_and_only_classic_red_hears_arrivals() {
+fn every_marker_has_its_name_and_few_hear_of_arrivals_or_turns() {
     for (name, config) in every_config() {
         assert_eq!(config.name(), name);
         let marker = config.build(&[Share::Strict], Stream::new(1, "marker", 0));
         assert_eq!(marker.hears().includes(Hears::ARRIVALS), name == "red-classic", "{name}");
+        assert_eq!(marker.hears().includes(Hears::TURNS), name == "mq-ecn", "{name}");
         let installed = Installed::new(&Placed::everywhere(config), &[Share::Strict], Stream::new(1, "", 0));
         assert_eq!(installed.name(), name);
     }

@@ -22,11 +22,9 @@ pub use hashed_drr::HashedDrr;
 pub use hcf::Hcf;
 pub use interface::Discipline;
 pub use sfq::Sfq;
-use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Bytes, Instant, Rate};
+use shallows_core::{Bytes, Rate};
 
-use crate::queue::DropReason;
 pub use crate::queue::{Item, Left, QueueState, Reading, Share};
 use crate::scheduler;
 
@@ -130,9 +128,9 @@ impl Config {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
             Self::Composed(config) => AnyDiscipline::Composed(Composed::new(config, rate)),
-            Self::Hcf(config) => AnyDiscipline::Hcf(Box::new(Hcf::new(config, stream))),
-            Self::HashedDrr(config) => AnyDiscipline::HashedDrr(Box::new(HashedDrr::new(config, stream))),
-            Self::Sfq(config) => AnyDiscipline::Sfq(Box::new(Sfq::new(config, stream))),
+            Self::Hcf(config) => AnyDiscipline::Hcf(Hcf::new(config, stream)),
+            Self::HashedDrr(config) => AnyDiscipline::HashedDrr(HashedDrr::new(config, stream)),
+            Self::Sfq(config) => AnyDiscipline::Sfq(Sfq::new(config, stream)),
         }
     }
 }
@@ -140,84 +138,32 @@ impl Config {
 pub use composed::Config as ComposedConfig;
 pub use scheduler::Config as SchedulerConfig;
 
-/// Defines [`AnyDiscipline`] and dispatches each call to the current variant.
+/// Defines [`AnyDiscipline`], and a macro that chooses code by its variant.
 macro_rules! disciplines {
-    ($($name:ident($type:ty)),*) => {
-        /// Any discipline, dispatched without function pointers. Large and rarely used disciplines are boxed.
+    ($($name:ident),*; $d:tt) => {
+        /// Any discipline, dispatched without function pointers.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
-                $name($type),
+                $name($name<T>),
             )*
         }
 
-        impl<T: Copy + Default> Discipline<T> for AnyDiscipline<T> {
-            #[inline]
-            fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
-                match self { $(Self::$name(discipline) => discipline.push_out(now, arriving),)* }
-            }
-
-            #[inline]
-            fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
-                match self { $(Self::$name(discipline) => discipline.place(now, header),)* }
-            }
-
-            #[inline]
-            fn enqueue(&mut self, queue: usize, item: Item<T>) {
-                match self { $(Self::$name(discipline) => discipline.enqueue(queue, item),)* }
-            }
-
-            #[inline]
-            fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
-                match self { $(Self::$name(discipline) => discipline.dequeue(now),)* }
-            }
-
-            fn peek(&mut self, now: Instant) -> Option<Bytes> {
-                match self { $(Self::$name(discipline) => discipline.peek(now),)* }
-            }
-
-            #[inline]
-            fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-                match self { $(Self::$name(discipline) => discipline.pass(now, queue, size),)* }
-            }
-
-            fn pause(&mut self, queue: usize, paused: bool) {
-                match self { $(Self::$name(discipline) => discipline.pause(queue, paused),)* }
-            }
-
-            fn resume_all(&mut self) {
-                match self { $(Self::$name(discipline) => discipline.resume_all(),)* }
-            }
-
-            fn set_rate(&mut self, now: Instant, rate: Rate) {
-                match self { $(Self::$name(discipline) => discipline.set_rate(now, rate),)* }
-            }
-
-            #[inline]
-            fn may_send(&self, queue: usize) -> bool {
-                match self { $(Self::$name(discipline) => discipline.may_send(queue),)* }
-            }
-
-            #[inline]
-            fn queues(&self) -> &[QueueState] {
-                match self { $(Self::$name(discipline) => discipline.queues(),)* }
-            }
-
-            fn observe(&self, tell: &mut dyn FnMut(Reading)) {
-                match self { $(Self::$name(discipline) => discipline.observe(tell),)* }
-            }
+        /// Evaluates an expression with a name for the discipline inside an [`AnyDiscipline`]. The expression is compiled for each type of
+        /// discipline, so that its calls need no further dispatch.
+        macro_rules! with_discipline {
+            ($d any:expr, $d discipline:ident => $d body:expr) => {
+                match $d any {
+                    $($d crate::discipline::AnyDiscipline::$name($d discipline) => $d body,)*
+                }
+            };
         }
     };
 }
 
-disciplines!(
-    Fifo(Fifo<T>),
-    Composed(Composed<T>),
-    Hcf(Box<Hcf<T>>),
-    HashedDrr(Box<HashedDrr<T>>),
-    Sfq(Box<Sfq<T>>)
-);
+disciplines!(Fifo, Composed, Hcf, HashedDrr, Sfq; $);
+pub(crate) use with_discipline;
 
 #[cfg(test)]
 mod tests;

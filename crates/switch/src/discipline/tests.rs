@@ -7,10 +7,12 @@ use shallows_core::{Duration, Rate};
 use super::hcf::{Division, Footnote, InitialCredits, Period, Sizes, Swap};
 use super::sfq::DropRule;
 use super::testing::{Step, held, offer, packet, send, steps, stream};
+use shallows_core::Instant;
+
 use super::*;
 use crate::aqm::{self, Gauge, Placed, Point, Split};
 use crate::buffer::{self, Limit, Policy, ReservedRule, SharedBuffer};
-use crate::port::{self, Arrival, Ingress, Port};
+use crate::port::{self, Arrival, DropReason, Ingress, Port};
 
 /// Rate of the link. Only disciplines with a scheduler depend on it.
 const RATE: Rate = Rate::from_gbps(10);
@@ -110,7 +112,8 @@ fn each_accounts_for_one_queue_that_claims_what_is_left() {
         Config::Sfq(sfq::Config::default()),
     ] {
         assert_eq!((config.queues(), config.shares()), (1, vec![Share::Strict]));
-        assert_eq!(config.build::<u32>(RATE, stream(1)).queues(), [QueueState::default()]);
+        let built = config.build::<u32>(RATE, stream(1));
+        assert_eq!(with_discipline!(&built, own => own.queues()), [QueueState::default()]);
     }
 }
 
@@ -144,64 +147,79 @@ fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
     }
 }
 
+/// Checks that each packet of `steps` has exactly one fate: it is sent, dropped, or still waiting at the end. While packets wait, every
+/// dequeue returns one, with the size that `peek` returned.
+fn conserves_packets(
+    discipline: &mut impl Discipline<u32>,
+    config: &Config,
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    let (mut now, mut waiting) = (Instant::ZERO, std::collections::BTreeMap::new());
+    for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
+        now = now + Duration(wait);
+        if arrives {
+            let mut pushed = vec![];
+            if offer(discipline, now, packet(flow).with_size(size), number, &mut pushed).is_ok() {
+                waiting.insert(number, u64::from(size));
+            }
+            for victim in pushed {
+                prop_assert!(waiting.remove(&victim).is_some());
+            }
+        } else {
+            let next = discipline.peek(now);
+            let left = discipline.dequeue(now);
+            prop_assert_eq!(next, left.map(|left| left.item.header.size()));
+            prop_assert_eq!(left.is_some(), !waiting.is_empty());
+            if let Some(left) = left {
+                prop_assert_eq!((left.queue, left.ends_turn), (0, false));
+                prop_assert_eq!(waiting.remove(&left.item.payload), Some(left.item.header.size().0));
+            }
+        }
+        let counted = (Bytes(waiting.values().sum()), waiting.len() as u32);
+        prop_assert_eq!(held(discipline), counted);
+        prop_assert!(within_capacity(config, counted));
+    }
+    while let Some(number) = send(discipline) {
+        prop_assert!(waiting.remove(&number).is_some());
+    }
+    prop_assert!(waiting.is_empty());
+    Ok(())
+}
+
+/// Checks that a packet that the buffer or a marker refuses after [`Discipline::place`] does not affect later packets.
+fn forgets_refused_packets(
+    disturbed: &mut (impl Discipline<u32> + Clone),
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    let (mut now, mut undisturbed) = (Instant::ZERO, disturbed.clone());
+    for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
+        now = now + Duration(wait);
+        if arrives {
+            let _ = disturbed.place(now, &packet(flow + 1).with_size(1_500 - size / 2));
+            let header = packet(flow).with_size(size);
+            let [first, second] = [&mut *disturbed, &mut undisturbed].map(|discipline| {
+                let mut pushed = vec![];
+                (offer(discipline, now, header, number, &mut pushed), pushed)
+            });
+            prop_assert_eq!(first, second);
+        } else {
+            prop_assert_eq!(send(disturbed), send(&mut undisturbed));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Each packet has exactly one fate: it is sent, dropped, or still waiting at the end. While packets wait, every dequeue returns one,
-    /// with the size that `peek` returned.
     #[test]
     fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
-        let mut discipline = config.build::<u32>(RATE, stream(1));
-        let (mut now, mut waiting) = (Instant::ZERO, std::collections::BTreeMap::new());
-        for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
-            now = now + Duration(wait);
-            if arrives {
-                let mut pushed = vec![];
-                if offer(&mut discipline, now, packet(flow).with_size(size), number, &mut pushed).is_ok() {
-                    waiting.insert(number, u64::from(size));
-                }
-                for victim in pushed {
-                    prop_assert!(waiting.remove(&victim).is_some());
-                }
-            } else {
-                let next = discipline.peek(now);
-                let left = discipline.dequeue(now);
-                prop_assert_eq!(next, left.map(|left| left.item.header.size()));
-                prop_assert_eq!(left.is_some(), !waiting.is_empty());
-                if let Some(left) = left {
-                    prop_assert_eq!((left.queue, left.ends_turn), (0, false));
-                    prop_assert_eq!(waiting.remove(&left.item.payload), Some(left.item.header.size().0));
-                }
-            }
-            let counted = (Bytes(waiting.values().sum()), waiting.len() as u32);
-            prop_assert_eq!(held(&discipline), counted);
-            prop_assert!(within_capacity(&config, counted));
-        }
-        while let Some(number) = send(&mut discipline) {
-            prop_assert!(waiting.remove(&number).is_some());
-        }
-        prop_assert!(waiting.is_empty());
+        with_discipline!(&mut config.build(RATE, stream(1)), own => conserves_packets(own, &config, steps))?;
     }
 
-    /// A packet that the buffer or a marker refuses after [`Discipline::place`] does not affect later packets.
     #[test]
     fn a_packet_that_others_refuse_leaves_no_trace(config in configs(), steps in steps(8, 300)) {
-        let [mut disturbed, mut undisturbed] = [1, 1].map(|seed| config.build::<u32>(RATE, stream(seed)));
-        let mut now = Instant::ZERO;
-        for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
-            now = now + Duration(wait);
-            if arrives {
-                let _ = disturbed.place(now, &packet(flow + 1).with_size(1_500 - size / 2));
-                let header = packet(flow).with_size(size);
-                let [first, second] = [&mut disturbed, &mut undisturbed].map(|discipline| {
-                    let mut pushed = vec![];
-                    (offer(discipline, now, header, number, &mut pushed), pushed)
-                });
-                prop_assert_eq!(first, second);
-            } else {
-                prop_assert_eq!(send(&mut disturbed), send(&mut undisturbed));
-            }
-        }
+        with_discipline!(&mut config.build(RATE, stream(1)), own => forgets_refused_packets(own, steps))?;
     }
 
     /// With a buffer too small for some arrivals and a marker that drops others, the port and the buffer count the same packets and bytes,

@@ -5,9 +5,10 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::counters::Books;
 use super::interface::{Departure, EgressDrop, Entry};
-use super::waiting::Waiting;
+use super::waiting::{Elaborate, Known, Waiting};
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
+use crate::discipline::with_discipline;
 use crate::queue::{DropReason, Held, Item, Left, QueueState};
 
 /// The parts of a port around its queues: the link, the accounts in the buffer, the markers and the counters.
@@ -73,30 +74,32 @@ fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, vie
 }
 
 impl Edge {
-    /// Handles an arriving packet as [`Self::receive`] does. This copy is compiled out of line, for the rarer kinds of ports.
+    /// Handles an arriving packet of an elaborate port. It is compiled out of line, so that the other kind of port needs fewer registers.
     #[inline(never)]
-    pub(super) fn receive_out_of_line<W: Waiting>(
+    pub(super) fn receive_elaborate<T: Copy + Default>(
         &mut self,
-        waiting: &mut W,
+        Elaborate { around, discipline }: &mut Elaborate<T>,
         now: Instant,
         entry: Entry,
-        packet: (&mut Header, W::Payload),
+        packet: (&mut Header, T),
         buffer: &mut SharedBuffer,
-        dropped: &mut impl Extend<W::Payload>,
+        dropped: &mut impl Extend<T>,
     ) -> Fate {
-        self.receive(waiting, now, entry, packet, buffer, dropped)
+        with_discipline!(discipline, discipline => {
+            self.receive(&mut Known { around, discipline }, now, entry, packet, buffer, dropped)
+        })
     }
 
     /// Handles an arriving packet, and sets the marks in its header that the markers choose.
     #[inline(always)]
-    pub(super) fn receive<W: Waiting>(
+    pub(super) fn receive<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         Entry { ingress, found }: Entry,
-        (header, payload): (&mut Header, W::Payload),
+        (header, payload): (&mut Header, T),
         buffer: &mut SharedBuffer,
-        dropped: &mut impl Extend<W::Payload>,
+        dropped: &mut impl Extend<T>,
     ) -> Fate {
         // Push out packets until the arriving one has room.
         while let Some(Left { item, queue, .. }) = waiting.push_out(now, header) {
@@ -127,7 +130,7 @@ impl Edge {
             let item =
                 Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
-            if ends_turn {
+            if ends_turn && self.hears.includes(Hears::TURNS) {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
             let Some(Departure { header: marked, finish, .. }) = departs else {
@@ -148,7 +151,7 @@ impl Edge {
             }
             return Fate::Queued;
         }
-        match self.transmit_out_of_line(waiting, now, buffer, dropped) {
+        match self.transmit(waiting, now, buffer, dropped) {
             Some(Departure { header: marked, finish, .. }) => {
                 *header = marked;
                 Fate::Sent { finish, queue }
@@ -158,27 +161,29 @@ impl Edge {
         }
     }
 
-    /// Sends the next packet as [`Self::transmit`] does. This copy is compiled out of line, for the rarer kinds of ports.
+    /// Sends the next waiting packet of an elaborate port; the link must be free. It is compiled out of line.
     #[inline(never)]
-    pub(super) fn transmit_out_of_line<W: Waiting>(
+    pub(super) fn transmit_elaborate<T: Copy + Default>(
         &mut self,
-        waiting: &mut W,
+        Elaborate { around, discipline }: &mut Elaborate<T>,
         now: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut impl Extend<W::Payload>,
-    ) -> Option<Departure<W::Payload>> {
-        self.transmit(waiting, now, buffer, dropped)
+        dropped: &mut impl Extend<T>,
+    ) -> Option<Departure<T>> {
+        with_discipline!(discipline, discipline => {
+            self.transmit(&mut Known { around, discipline }, now, buffer, dropped)
+        })
     }
 
     /// Sends the next waiting packet; the link must be free.
     #[inline(always)]
-    pub(super) fn transmit<W: Waiting>(
+    pub(super) fn transmit<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut impl Extend<W::Payload>,
-    ) -> Option<Departure<W::Payload>> {
+        dropped: &mut impl Extend<T>,
+    ) -> Option<Departure<T>> {
         while !self.halted {
             if let Some(ready) = waiting.held_until(now) {
                 self.busy_until = ready;
@@ -196,7 +201,7 @@ impl Edge {
             if slot_used {
                 waiting.spend(now, size);
             }
-            if ends_turn {
+            if ends_turn && self.hears.includes(Hears::TURNS) {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
             if departs.is_some() {
@@ -222,7 +227,7 @@ impl Edge {
     /// Returns whether the buffer and the enqueue markers admit a packet to `queue`, and sets the marks of these markers in its header.
     /// `found` is the memory that [`super::Port::room`] has found, if any.
     #[inline(always)]
-    fn admit<W: Waiting>(
+    fn admit<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
@@ -250,7 +255,7 @@ impl Edge {
         if !self.hears.includes(Hears::ENQUEUES) {
             return Admission::Join(memory);
         }
-        let (markers, view) = self.markers_and_view(waiting, queue, Duration::ZERO, buffer);
+        let (markers, view) = self.markers_and_view(waiting.states(), queue, Duration::ZERO, buffer);
         let verdict = match markers {
             [marker] => marker.on_enqueue(now, header, &view),
             // The copies let the compiler keep all other values in registers.
@@ -263,12 +268,12 @@ impl Edge {
     }
 
     /// Drops all waiting packets and frees their memory.
-    pub(super) fn flush<W: Waiting>(
+    pub(super) fn flush<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         buffer: &mut SharedBuffer,
-        dropped: &mut impl Extend<W::Payload>,
+        dropped: &mut impl Extend<T>,
     ) {
         while let Some(Left { item, queue, .. }) = waiting.dequeue(now) {
             self.free(queue, item.header.size(), item.held.memory(), buffer);
@@ -305,22 +310,22 @@ impl Edge {
 
     /// Returns the counters for the packets of `queue`.
     #[inline(always)]
-    fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
+    fn count<'a, T: Copy, W: Waiting<T>>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
         waiting.books(queue, &mut self.books)
     }
 
     /// Puts on the wire a packet that has left its queue. Returns `None` if a marker drops it.
     #[inline(always)]
-    fn depart<W: Waiting>(
+    fn depart<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         queue: usize,
-        Item { mut header, payload, enqueued_at, held }: Item<W::Payload>,
+        Item { mut header, payload, enqueued_at, held }: Item<T>,
         buffer: &SharedBuffer,
-    ) -> Option<Departure<W::Payload>> {
+    ) -> Option<Departure<T>> {
         if self.hears.includes(Hears::DEQUEUES) {
-            let (markers, view) = self.markers_and_view(waiting, queue, now - enqueued_at, buffer);
+            let (markers, view) = self.markers_and_view(waiting.states(), queue, now - enqueued_at, buffer);
             let mut verdict = Verdict::PASS;
             for marker in markers {
                 verdict = verdict.and(marker.on_dequeue(now, &header, &view));
@@ -351,11 +356,12 @@ impl Edge {
         }
     }
 
-    /// Returns the port's markers, and the view of the port that they receive.
+    /// Returns the port's markers, and the view of the port that they receive. `queues` is the state of each queue; with `None`, the port
+    /// has one queue.
     #[inline(always)]
-    pub(super) fn markers_and_view<'a, W: Waiting>(
+    pub(super) fn markers_and_view<'a>(
         &'a mut self,
-        waiting: &'a W,
+        queues: Option<&'a [QueueState]>,
         queue: usize,
         sojourn: Duration,
         buffer: &'a SharedBuffer,
@@ -363,7 +369,7 @@ impl Edge {
         let view = PortView {
             rate: self.rate,
             queue,
-            queues: waiting.states(&self.total),
+            queues: queues.unwrap_or(std::slice::from_ref(&self.total)),
             port_backlog: self.total.backlog,
             buffer,
             account: self.account + queue,
@@ -374,14 +380,14 @@ impl Edge {
     }
 
     #[inline]
-    fn tell<W: Waiting>(
+    fn tell<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &W,
         queue: usize,
         buffer: &SharedBuffer,
         mut news: impl FnMut(&mut Marker, &PortView<'_>),
     ) {
-        let (markers, view) = self.markers_and_view(waiting, queue, Duration::ZERO, buffer);
+        let (markers, view) = self.markers_and_view(waiting.states(), queue, Duration::ZERO, buffer);
         for installed in markers {
             installed.tell(&view, |marker| news(marker, &view));
         }
@@ -389,7 +395,7 @@ impl Edge {
 
     /// Sets in `header` the marks that the verdict contains, or returns the reason for dropping the packet.
     #[inline(always)]
-    fn carry_out<W: Waiting>(
+    fn carry_out<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         verdict: Verdict,

@@ -2,10 +2,11 @@
 
 use shallows_core::{Instant, Rate};
 
+use super::waiting::{Elaborate, Known};
 use super::{Port, Queues, edge};
 use crate::aqm::Hears;
 use crate::buffer::SharedBuffer;
-use crate::discipline::Discipline;
+use crate::discipline::{Discipline, with_discipline};
 
 impl<T: Copy + Default> Port<T> {
     /// Records that the link goes down. All waiting packets are dropped: they free their memory, and their payloads are added to
@@ -23,8 +24,11 @@ impl<T: Copy + Default> Port<T> {
         match queues {
             Queues::One(queue) => edge.flush(queue, now, buffer, dropped),
             Queues::Elaborate(queues) => {
-                queues.discipline.resume_all();
-                edge.flush(&mut **queues, now, buffer, dropped);
+                let Elaborate { around, discipline } = &mut **queues;
+                with_discipline!(discipline, discipline => {
+                    discipline.resume_all();
+                    edge.flush(&mut Known { around, discipline }, now, buffer, dropped);
+                });
             }
         }
     }
@@ -51,7 +55,7 @@ impl<T: Copy + Default> Port<T> {
         self.edge.rate = rate;
         self.edge.ps_per_byte = edge::ps_per_byte(rate);
         if let Queues::Elaborate(queues) = &mut self.queues {
-            queues.discipline.set_rate(now, rate);
+            with_discipline!(&mut queues.discipline, own => own.set_rate(now, rate));
         }
     }
 

@@ -2,12 +2,21 @@
 
 use shallows_core::Duration;
 
-use super::waiting::Waiting;
 use super::{Port, Queues};
 use crate::aqm::Aqm;
 use crate::buffer::SharedBuffer;
-use crate::discipline::Discipline;
-use crate::queue::Reading;
+use crate::discipline::{Discipline, with_discipline};
+use crate::queue::{QueueState, Reading};
+
+impl<T: Copy + Default> Queues<T> {
+    /// Returns the state of each queue; `None` for a port with one queue and no discipline.
+    fn states(&self) -> Option<&[QueueState]> {
+        match self {
+            Self::One(_) => None,
+            Self::Elaborate(queues) => Some(with_discipline!(&queues.discipline, own => own.queues())),
+        }
+    }
+}
 
 impl<T: Copy + Default> Port<T> {
     /// Calls `tell` with every quantity in a trace of this port: its backlog, the backlog of each queue, and the state of its discipline
@@ -16,12 +25,12 @@ impl<T: Copy + Default> Port<T> {
         let Self { edge, queues } = self;
         tell(Reading { quantity: "backlog_bytes", queue: None, value: edge.total.backlog.0 as f64 });
         if let Queues::Elaborate(elaborate) = queues {
-            let queues = elaborate.discipline.queues();
+            let queues = with_discipline!(&elaborate.discipline, own => own.queues());
             for (queue, state) in queues.iter().enumerate().filter(|_| queues.len() > 1) {
                 let value = state.backlog.0 as f64;
                 tell(Reading { quantity: "backlog_bytes", queue: Some(queue), value });
             }
-            elaborate.discipline.observe(&mut tell);
+            with_discipline!(&elaborate.discipline, own => own.observe(&mut tell));
         }
         for queue in 0..self.books().len() {
             if let Some(threshold) = buffer.threshold(self.edge.account + queue) {
@@ -29,10 +38,7 @@ impl<T: Copy + Default> Port<T> {
                 tell(Reading { quantity, queue: Some(queue), value });
             }
         }
-        let (markers, view) = match &self.queues {
-            Queues::One(queue) => self.edge.markers_and_view(queue, 0, Duration::ZERO, buffer),
-            Queues::Elaborate(queues) => self.edge.markers_and_view(&**queues, 0, Duration::ZERO, buffer),
-        };
+        let (markers, view) = self.edge.markers_and_view(self.queues.states(), 0, Duration::ZERO, buffer);
         tell(Reading { quantity: "pool_bytes", queue: None, value: view.pool().used.0 as f64 });
         for installed in markers {
             installed.marker().observe(&view, &mut tell);
@@ -47,10 +53,7 @@ impl<T: Copy + Default> Port<T> {
     pub fn audit(&self, buffer: &SharedBuffer) {
         let counters = self.counters();
         let total = &self.edge.total;
-        let queues = match &self.queues {
-            Queues::One(queue) => queue.states(total),
-            Queues::Elaborate(queues) => queues.states(total),
-        };
+        let queues = self.queues.states().unwrap_or(std::slice::from_ref(total));
         let packets = |queue: usize| u64::from(queues[queue].packets);
         assert_eq!(
             counters.received,

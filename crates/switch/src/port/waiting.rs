@@ -11,12 +11,11 @@ use crate::shaper::TokenBucket;
 
 /// Queues of a port, with the operations that the path of a packet needs. The default methods suit a port with one queue; the compiler
 /// removes calls to them.
-pub(super) trait Waiting {
-    /// The driver's reference to the rest of a packet.
-    type Payload: Copy;
-
+///
+/// `T` is the driver's reference to the rest of a packet.
+pub(super) trait Waiting<T: Copy> {
     /// Removes a packet to make room for the arriving one; see [`Discipline::push_out`].
-    fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {
+    fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<T>> {
         None
     }
 
@@ -31,10 +30,10 @@ pub(super) trait Waiting {
     }
 
     /// Adds a packet to `queue`; see [`Discipline::enqueue`].
-    fn enqueue(&mut self, queue: usize, item: Item<Self::Payload>);
+    fn enqueue(&mut self, queue: usize, item: Item<T>);
 
     /// Removes the next packet; see [`Discipline::dequeue`].
-    fn dequeue(&mut self, now: Instant) -> Option<Left<Self::Payload>>;
+    fn dequeue(&mut self, now: Instant) -> Option<Left<T>>;
 
     /// Returns whether the port may send from a queue while others are paused; see [`Discipline::may_send`].
     fn may_send(&self, _queue: usize) -> bool {
@@ -49,9 +48,9 @@ pub(super) trait Waiting {
     /// Records that `size` bytes go on the wire, or that the wire stays idle for their transmission time.
     fn spend(&mut self, _now: Instant, _size: Bytes) {}
 
-    /// Returns the state of each queue. `whole` is the sum over all queues.
-    fn states<'a>(&'a self, whole: &'a QueueState) -> &'a [QueueState] {
-        std::slice::from_ref(whole)
+    /// Returns the state of each queue; `None` for a port with one queue, whose state is that of the port.
+    fn states(&self) -> Option<&[QueueState]> {
+        None
     }
 
     /// Returns the counters of `queue`. For a port with one queue these are `whole`.
@@ -60,9 +59,7 @@ pub(super) trait Waiting {
     }
 }
 
-impl<T: Copy + Default> Waiting for Ring<Item<T>> {
-    type Payload = T;
-
+impl<T: Copy + Default> Waiting<T> for Ring<Item<T>> {
     #[inline(always)]
     fn enqueue(&mut self, _queue: usize, item: Item<T>) {
         self.push(item);
@@ -79,15 +76,25 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {
-    /// Counters of each queue; empty if there is only one queue.
-    pub(super) books: Box<[Books]>,
-    pub(super) shaper: Option<TokenBucket>,
+    pub(super) around: Around,
     pub(super) discipline: AnyDiscipline<T>,
 }
 
-impl<T: Copy + Default> Waiting for Elaborate<T> {
-    type Payload = T;
+/// State of a port around its discipline.
+#[derive(Clone, Debug)]
+pub(super) struct Around {
+    /// Counters of each queue; empty if there is only one queue.
+    pub(super) books: Box<[Books]>,
+    pub(super) shaper: Option<TokenBucket>,
+}
 
+/// Waiting packets of a port with several queues or a shaper, whose discipline has a known type.
+pub(super) struct Known<'a, D> {
+    pub(super) around: &'a mut Around,
+    pub(super) discipline: &'a mut D,
+}
+
+impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
     #[inline]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         self.discipline.push_out(now, arriving)
@@ -101,13 +108,13 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
     #[inline]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         // A packet that a shaper may delay must join its queue, even if the port is empty.
-        if self.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
+        if self.around.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
     }
 
     #[inline]
     fn enqueue(&mut self, queue: usize, item: Item<T>) {
         self.discipline.enqueue(queue, item);
-        if let Some(books) = self.books.get_mut(queue) {
+        if let Some(books) = self.around.books.get_mut(queue) {
             books.max_backlog = books.max_backlog.max(self.discipline.queues()[queue].backlog);
         }
     }
@@ -124,25 +131,25 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
 
     #[inline]
     fn held_until(&mut self, now: Instant) -> Option<Instant> {
-        let shaper = self.shaper.as_ref()?;
+        let shaper = self.around.shaper.as_ref()?;
         let size = self.discipline.peek(now)?;
         Some(shaper.ready_at(now, size)).filter(|&ready| ready > now)
     }
 
     #[inline]
     fn spend(&mut self, now: Instant, size: Bytes) {
-        if let Some(shaper) = &mut self.shaper {
+        if let Some(shaper) = &mut self.around.shaper {
             shaper.take(now, size);
         }
     }
 
     #[inline]
-    fn states<'a>(&'a self, _whole: &'a QueueState) -> &'a [QueueState] {
-        self.discipline.queues()
+    fn states(&self) -> Option<&[QueueState]> {
+        Some(self.discipline.queues())
     }
 
     #[inline(always)]
     fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
-        if self.books.is_empty() { whole } else { &mut self.books[queue] }
+        if self.around.books.is_empty() { whole } else { &mut self.around.books[queue] }
     }
 }

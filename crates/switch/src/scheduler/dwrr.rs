@@ -100,7 +100,11 @@ impl Scheduler for Dwrr {
                 if !waiting {
                     return None;
                 }
-                self.skip_idle_rounds(queues, may);
+                let next = usize::from(*self.active.front()?);
+                // No round is idle if the first queue can send in it.
+                if !may.has(next) || queues[next].head > self.deficits[next] + self.quanta[next] {
+                    self.skip_idle_rounds(queues, may);
+                }
             }
         }
     }

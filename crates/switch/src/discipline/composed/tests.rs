@@ -2,7 +2,7 @@
 
 use super::super::testing::{drain, stream};
 use super::*;
-use crate::discipline::{self, Share};
+use crate::discipline::{self, Share, with_discipline};
 
 const RATE: Rate = Rate::from_gbps(10);
 
@@ -86,7 +86,8 @@ fn a_port_of_queues_by_class_has_their_accounts_shares_and_readings() {
     assert_eq!(config.queues(), 2);
     assert_eq!(config.shares(), [0, 1].map(|queue| Share::Round { quantum: quanta[queue] }));
     let mut told = vec![];
-    config.build::<u32>(RATE, stream(1)).observe(&mut |reading| told.push((reading.quantity, reading.queue)));
+    let mut tell = |reading: Reading| told.push((reading.quantity, reading.queue));
+    with_discipline!(&config.build::<u32>(RATE, stream(1)), own => own.observe(&mut tell));
     assert_eq!(told, [("deficit_bytes", Some(0)), ("deficit_bytes", Some(1))]);
 }
 
