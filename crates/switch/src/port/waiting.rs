@@ -150,6 +150,6 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
 
     #[inline(always)]
     fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
-        if self.around.books.is_empty() { whole } else { &mut self.around.books[queue] }
+        self.around.books.get_mut(queue).unwrap_or(whole)
     }
 }
