@@ -155,7 +155,9 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
     if let (Some(alpha), Some(limit)) = (wanted.alpha, wanted.limit) {
         checker.refuse(
             "switch.lossless.alpha",
-            format!("must be left out if limit = {limit} is given: a fixed limit has no alpha, got {alpha}"),
+            format!(
+                "must be left out, got {alpha}: limit = {limit} sets a fixed limit, which does not use alpha"
+            ),
         );
     }
     if let Some(limit) = wanted.limit {

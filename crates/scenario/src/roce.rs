@@ -218,7 +218,7 @@ fn check_mtu(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
     });
     checker.require(mtu <= room, "roce.mtu", || {
         format!(
-            "must leave room for {largest} of headers in the smallest MTU of the hosts, {}: at most {room}, got {mtu}",
+            "must be at most {room}, got {mtu}: the smallest MTU of the hosts is {}, and headers need up to {largest} of it",
             smallest_mtu(spec)
         )
     });

@@ -29,7 +29,10 @@ fn error(workload: &str, more: &str) -> String {
 #[test]
 fn each_impossible_query_is_refused_with_what_is_allowed() {
     for (more, expected) in [
-        ("workers = 0", "workload[0].workers: must include a host other than host 0 and its aggregators"),
+        (
+            "workers = 0",
+            "workload[0].workers: must include a host that is neither host 0 nor one of its aggregators",
+        ),
         ("workers = ''", "workload[0].workers: must name at least one host"),
         (
             "workers = 'host9'",
@@ -75,7 +78,7 @@ fn each_impossible_query_is_refused_with_what_is_allowed() {
         ),
         (
             "aggregators = { count = 2, hosts = '1..3', size = '1KB' }\nworkers = '1..3'",
-            "workload[0].workers: must include a host other than host 0 and its aggregators",
+            "workload[0].workers: must include a host that is neither host 0 nor one of its aggregators",
         ),
         (
             "aggregators = { count = 1, size = '1KB', deadline = '1us' }\njitter = '2us'",
@@ -133,7 +136,7 @@ fn each_impossible_block_or_round_is_refused() {
     assert_eq!(error(BLOCKS, "repeats = 0"), "workload[0].repeats: must be at least 1, got 0");
     assert_eq!(
         error(BLOCKS, "servers = 0"),
-        "workload[0].servers: must include a host other than host 0 and its aggregators"
+        "workload[0].servers: must include a host that is neither host 0 nor one of its aggregators"
     );
     assert_eq!(
         error(BLOCKS, "fan_out = 9"),

@@ -230,7 +230,7 @@ fn the_mtu_leaves_room_for_telemetry() {
     };
     let message = |headers, most| {
         format!(
-            "must leave room for {headers} of headers in the smallest MTU of the hosts, 1.5KB: at most {most}, got 1.441KB"
+            "must be at most {most}, got 1.441KB: the smallest MTU of the hosts is 1.5KB, and headers need up to {headers} of it"
         )
     };
     assert_eq!(largest("none"), ("roce.mtu".to_owned(), message("60B", "1.44KB")));

@@ -341,7 +341,7 @@ fn impossible_settings_are_refused_with_the_numbers() {
     let ttl = refusal(INCAST, &[(&key("ttl"), "8")]);
     assert!(ttl.contains("needs a routing loop: add switch.lossless.routing_loops, or remove ttl"), "{ttl}");
     let both = refusal(INCAST, &[(&key("alpha"), "2"), (&key("limit"), "50KB")]);
-    assert!(both.contains("a fixed limit has no alpha, got 2"), "{both}");
+    assert!(both.contains("must be left out, got 2: limit = 50KB sets a fixed limit"), "{both}");
     let rate = refusal(INCAST, &[("topology.rate", "30Gbps")]);
     assert!(rate.contains("IEEE 802.3 has no response time for the rate 30Gbps"), "{rate}");
     let shared = refusal(INCAST, &[("switch.buffer.ports_per_pool", "1")]);

@@ -1,7 +1,7 @@
 //! Flows of a scenario, at the same times as in a simulation with the same seed.
 //!
-//! Workloads are polled with the times at which their flows were due, not with those at which a late program processed them, so
-//! that random draws do not depend on the machine. Flows without dependencies are announced in advance, so that their
+//! A workload receives the scheduled time of each of its flows, even if this program processes the flow late. Random draws therefore do
+//! not depend on the speed of the machine. Flows without dependencies are announced in advance, so that their
 //! connections can be opened in time.
 
 use std::collections::VecDeque;

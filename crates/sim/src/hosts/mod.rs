@@ -73,7 +73,7 @@ pub(crate) trait Driver {
     /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// Returns the next packet with data that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
+    /// Returns the next data packet that a NIC has dropped, and the host of that NIC. Called only if at least one NIC handles departures.
     fn dropped(&mut self) -> Option<(HostId, Queued)>;
 
     /// Schedules a call of [`Hosts::on_timer`] at this time.

@@ -37,7 +37,8 @@ pub enum Undivided {
     NoDelay,
     /// An event at one host can start a flow at another host at once, without a packet.
     CrossesHosts,
-    /// A flow trace selects flows by their number in the order of arrival, and some workload reacts to flows.
+    /// A flow trace selects flows by arrival number, and at least one workload starts flows in response to other flows, so that arrival
+    /// numbers are known only when the flows arrive.
     CountsFlows,
 }
 

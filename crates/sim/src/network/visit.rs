@@ -31,7 +31,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.not_before().max(after).min(self.next_departure)
     }
 
-    /// Returns whether switches run by window.
+    /// Returns whether switches are simulated one time window at a time, instead of event by event.
     #[inline]
     pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window

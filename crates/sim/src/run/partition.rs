@@ -132,7 +132,7 @@ impl Mail {
         Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// Returns the time of the first event that unread mail causes in this partition; `Instant::MAX` without unread mail.
+    /// Returns the time of the earliest event in the messages that this partition has not yet read; `Instant::MAX` if there are none.
     pub(crate) fn first(&self, partition: usize) -> Instant {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }

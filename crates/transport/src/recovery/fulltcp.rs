@@ -28,7 +28,7 @@ pub(crate) struct FullTcp {
     first_due: bool,
     /// Whether the timer has fired and a segment must be sent regardless of limits.
     forced: bool,
-    /// Whether data is missing or being repaired. Otherwise `send_from` and `fill_from` are at the next new data.
+    /// Whether data is missing or is being retransmitted. If not, `send_from` and `fill_from` are at the first byte that was never sent.
     busy: bool,
 }
 

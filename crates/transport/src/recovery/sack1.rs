@@ -28,7 +28,7 @@ pub(crate) struct Sack1 {
     first_due: bool,
     /// Whether the sender waits for an acknowledgement after the fast retransmit, before it sends any other data.
     waits: bool,
-    /// Whether data is missing or being repaired. Otherwise `send_from` is at the next new data.
+    /// Whether data is missing or is being retransmitted. If not, `send_from` is at the first byte that was never sent.
     busy: bool,
 }
 

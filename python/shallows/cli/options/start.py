@@ -22,7 +22,7 @@ def _examples(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="EXAMPLE",
-        help="example to copy into this folder, or group to list; default: list all examples",
+        help="name of an example to copy into this folder, or of a group of examples to list; default: list all examples",
     )
     add_json(parser)
 

@@ -284,7 +284,10 @@ impl Builder<'_, '_, '_> {
             }
             let free = others(&config.workers, client).saturating_sub(taken);
             if free == 0 {
-                let message = format!("must include a host other than host {} and its aggregators", client.0);
+                let message = format!(
+                    "must include a host that is neither host {} nor one of its aggregators",
+                    client.0
+                );
                 return self.refuse(&format!("{key}.{what}"), &message);
             }
             let asked = config.fan_out.unwrap_or(free);
