@@ -162,7 +162,7 @@ def grouped(count: int, *, pattern: str = "<*>") -> str:
         # 1,666 groups for 1,666 ports are 2.8 million statements.
         ("<*>", f"the groups must expand to at most {MOST_STATEMENTS:,} statements"),
         # 1,666 patterns that match nothing are compared with 1,666 ports all the same.
-        ("<xe-{}*>", f"more than {groups.MOST_COMPARISONS:,} comparisons with names"),
+        ("<xe-{}*>", f"more than {groups.MOST_COMPARISONS:,} comparisons"),
     ],
 )
 def test_groups_of_junos_are_counted_before_they_are_spread_over_ports(pattern: str, words: str) -> None:

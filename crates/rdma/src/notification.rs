@@ -27,11 +27,11 @@ pub(crate) struct NotificationPoint {
 }
 
 impl NotificationPoint {
-    /// Handles a packet that may cause a CNP. Returns its cause if the CNP leaves now.
+    /// Handles a packet that may cause a CNP. If a CNP must be sent now, returns the cause of the CNP.
     ///
-    /// The first marked packet causes a CNP at once. While packets of an interval are marked, one CNP follows at the end of the interval
-    /// (DCQCN, section 3.2: at most one CNP per interval, "if any packet that arrives within that time window was marked"). Intervals do not
-    /// include the latency.
+    /// The first marked packet causes a CNP at once and starts an interval. If at least one packet of an interval is marked, one CNP is sent
+    /// at the end of the interval, and another interval starts (DCQCN, section 3.2: at most one CNP per interval, "if any packet that arrives
+    /// within that time window was marked"). The latency of a CNP does not extend the interval.
     pub(crate) fn on_cause(&mut self, config: &Notification, now: Instant, cause: Cause) -> Option<Cause> {
         let interval = config.interval?;
         if self.continues && now >= self.interval_end {

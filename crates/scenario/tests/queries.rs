@@ -98,8 +98,8 @@ fn each_impossible_size_or_time_of_queries_is_refused() {
     assert_eq!(with("size = '2KB'", "size = '0B'"), "workload[0]: size or total must be above 0B, got 0B");
     assert_eq!(
         with("size = '2KB'\n", ""),
-        "workload[0]: must have size (of each response), total (of all responses together) or sizes (a distribution \
-         of the size)"
+        "workload[0]: must have one of these keys: size (of each response), total (size of all responses together) or \
+         sizes (distribution of the size of a response)"
     );
     assert_eq!(
         with("queries = 1", "queries = 0"),

@@ -15,7 +15,7 @@ pub struct Dilation(u32);
 impl Dilation {
     /// Factor 1: both times are equal.
     pub const NONE: Self = Self(1);
-    /// Largest factor: a second of the network takes almost three hours.
+    /// Largest dilation factor, with which one second of network time takes almost three hours of real time.
     pub const MOST: u32 = 10_000;
 
     /// Returns the dilation factor.

@@ -1,4 +1,4 @@
-"""Rules of the literature applied to a fabric, and contradictions between them."""
+"""Apply configuration rules from the literature to a fabric, and find rules that contradict each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -20,7 +20,7 @@ const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "
 /// Contents of a file with a flow list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FlowList {
-    /// Flows, in the order of the file's lines. The flows that do not wait for others are in order of time.
+    /// Flows, in the order of the lines in the file. Among these, the flows that do not wait for other flows are sorted by start time.
     pub(crate) flows: Vec<Flow>,
     pub(crate) links: Links,
     /// Optional columns that the file contains.

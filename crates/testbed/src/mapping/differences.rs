@@ -110,8 +110,9 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note if the timers of RACK-TLP differ from Linux. In Linux, the probe for a single segment waits at least for the minimum
-/// timeout, and all timers wait 2 ms longer, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
+/// Returns a note if the timers of RACK-TLP differ from those of Linux. In Linux, the tail loss probe for a single segment is sent no earlier
+/// than the minimum RTO. Linux also adds `TCP_TIMEOUT_MIN` (2 ms, rounded up to ticks) to every timer of RACK-TLP
+/// (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));

@@ -581,7 +581,7 @@ class _Reader:
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
-        """List statements about undefined and unused objects as unread."""
+        """Add to the list of ignored statements those that refer to an undefined object or define an unused one."""
         drawn = {
             profile
             for name, each in self.schedulers.items()

@@ -168,7 +168,7 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"the wildcards in groups need more than {MOST_COMPARISONS:,} comparisons with names",
+                f"the groups have too many wildcards: expanding them needs more than {MOST_COMPARISONS:,} comparisons",
                 "pass the file of only one switch, or replace the wildcards with names",
             )
 

@@ -176,8 +176,8 @@ impl Builder<'_, '_, '_> {
             (None, None, None) => {
                 return self.refuse(
                     key,
-                    "must have size (of each response), total (of all responses together) or sizes (a distribution \
-                     of the size)",
+                    "must have one of these keys: size (of each response), total (size of all responses together) or \
+                     sizes (distribution of the size of a response)",
                 );
             }
             _ => return self.refuse(key, "must have only one of size, total and sizes"),
