@@ -10,7 +10,7 @@ use crate::document::{Path, Step};
 use crate::membership::{DEFAULT, Groups};
 use crate::offloads::Offloads;
 use crate::pattern;
-use crate::quantity::{Backpressure, Jitter};
+use crate::quantity::{Backpressure, Jitter, PacketRate};
 use crate::resolved::Resolved;
 use crate::spec;
 use crate::spec::preset::TcpTable;
@@ -18,9 +18,6 @@ use crate::{offloads, tagged, tcp};
 
 /// Maximum number of groups; it is limited because parameters are computed for every pair of groups.
 const MAX_GROUPS: usize = 64;
-
-/// One second, in picoseconds.
-const SECOND: u64 = 1_000_000_000_000;
 
 /// Settings of the hosts in a group, except for the `tcp` settings of their connections.
 #[derive(Clone, Debug)]
@@ -232,7 +229,7 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup
 
 fn send_limits(send: &spec::NicSend) -> SendLimits {
     SendLimits {
-        packet_time: send.packet_rate.map_or(Duration::ZERO, |rate| Duration(SECOND.div_ceil(rate.0))),
+        packet_time: send.packet_rate.map_or(Duration::ZERO, PacketRate::time_of_packet),
         dma_rate: send.dma_rate.map(|rate| rate.0),
         message_delay: send.message_delay.0,
     }

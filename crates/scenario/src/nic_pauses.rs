@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::pfc::{ReceiveConfig, WatchdogAction, WatchdogConfig};
 
 use crate::check::Checker;
-use crate::quantity::{Automatic, Time};
+use crate::quantity::{Automatic, PacketRate, Time};
 use crate::resolved::Resolved;
 use crate::spec;
 use crate::topology::{Link, LosslessPort, Network, Storm};
@@ -105,6 +105,9 @@ fn receive(
     key: &str,
     checker: &mut Checker<'_>,
 ) -> Option<ReceiveConfig> {
+    let is_limited = checker.require(wanted.rate.is_some() || wanted.packet_rate.is_some(), key, || {
+        "must have a rate, such as \"40Gbps\", or a packet_rate, such as \"20Mpps\"".to_owned()
+    });
     let size = wanted.buffer.0;
     let xoff = match wanted.xoff {
         Automatic::Is(xoff) => xoff.0,
@@ -127,7 +130,13 @@ fn receive(
     };
     let is_below = checker
         .require(xon <= xoff, &format!("{key}.xon"), || format!("must be at most xoff ({xoff}), got {xon}"));
-    (is_between && is_below).then_some(ReceiveConfig { rate: wanted.rate.0, size, xoff, xon })
+    (is_limited && is_between && is_below).then_some(ReceiveConfig {
+        rate: wanted.rate.map(|rate| rate.0),
+        packet_time: wanted.packet_rate.map_or(Duration::ZERO, PacketRate::time_of_packet),
+        size,
+        xoff,
+        xon,
+    })
 }
 
 /// Returns the storm whose key is `key`. Problems are recorded in `checker`.

@@ -221,6 +221,45 @@ fn a_slow_host_pauses_its_switch_by_hand() {
 }
 
 #[test]
+fn a_slow_host_reads_at_the_lower_of_its_limits_of_bytes_and_packets() {
+    // A packet of 1,500 bytes takes 240 ns at 50 Gb/s, and 1 s / 5,000,000 = 200 ns at 5 Mpps.
+    let limited = |keys: &str| {
+        let keys = format!("receive = {{ {keys}, buffer = '100KB', xoff = '30KB', xon = '15KB' }}");
+        chain(1, "18us", &keys)
+    };
+    let counts = |text: &str| {
+        let (experiment, report) = (parse(text, &[]), run(text, &[]));
+        let [port, host] = ["s0->b", "b->s0"].map(|name| at(&report, &experiment, name));
+        (port.received, port.paused, host.sent, host.resumed, host.max_headroom)
+    };
+    // The limit of bytes binds, as in `a_slow_host_pauses_its_switch_by_hand`.
+    let by_bytes = counts(&limited("rate = '50Gbps'"));
+    assert_eq!(counts(&limited("rate = '50Gbps', packet_rate = '5Mpps'")), by_bytes);
+    // The limit of packets binds and has the same times: 1 s / 240 ns, rounded up to the next whole number of packets per second, is
+    // 4,166,667 packets of 240,000 ps.
+    for keys in ["packet_rate = '4166667pps'", "rate = '51Gbps', packet_rate = '4166667pps'"] {
+        assert_eq!(counts(&limited(keys)), by_bytes, "{keys}");
+    }
+}
+
+#[test]
+fn a_limit_of_packets_per_second_pauses_the_switch_by_hand() {
+    // Packets of 155 bytes, 28 of them headers, take 12.4 ns on a link, and 100 ns to read at 10 Mpps, more than the 24.8 ns at 50 Gb/s. They
+    // arrive every 12.4 ns from 1,024.8 ns on. The 23rd, 272.8 ns later, finds two read, so 21 are more than 3.1 KB: XOFF, with effect at
+    // 3,821.6 ns. The switch has then begun 267 packets. The last arrives 3,298.4 ns after the first, when 32 are read: 235 wait. After 257,
+    // at 26,724.8 ns, 10 are left: XON, with effect at 29,248.8 ns.
+    let keys = "rate = '50Gbps', packet_rate = '10Mpps', buffer = '100KB', xoff = '3.1KB', xon = '1.55KB'";
+    let text = chain(1, "29.5us", &format!("receive = {{ {keys} }}"));
+    let text = text.replace("overload = true", "overload = true\npayload = '127B'");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let port = at(&report, &experiment, "s0->b");
+    assert_eq!((port.received, port.paused), (1, Duration(29_248_800 - 3_821_600)));
+    let host = at(&report, &experiment, "b->s0");
+    assert_eq!((host.sent, host.resumed, host.frames, host.dropped), (1, 1, 2, 0));
+    assert_eq!((host.max_headroom, host.headroom), (Bytes(235 * 155 - 3_100), Bytes(96_900)));
+}
+
+#[test]
 fn a_slow_host_gets_its_rate_without_loss() {
     // Two hysteresis loops at half the rate: the port to the host sends half of the time.
     let receive = |keys: &str| chain(2, "2ms", &format!("receive = {{ rate = '50Gbps', {keys} }}"));
@@ -275,13 +314,16 @@ fn segments_that_a_receive_buffer_drops_count_as_losses_of_nics() {
 #[test]
 fn hosts_that_pause_give_the_same_bytes_on_any_number_of_threads() {
     let groups = "[[host.group]]\nname = 'slow'\nmembers = '0..2'\nnic = { receive = { rate = '20Gbps', buffer = '200KB' } }\n\
+                  [[host.group]]\nname = 'busy'\nmembers = '2..4'\nnic = { receive = { packet_rate = '2Mpps', buffer = '200KB' } }\n\
                   [[host.group]]\nname = 'storm'\nmembers = 5\nnic = { pfc_storm = { start = '50us', stop = '300us' } }\n";
     let text = random(LEAF_SPINE).replace("[topology]", &format!("{groups}[topology]"));
     let experiment = parse(&text, &[]);
     let (summary, pauses) =
         on_any_number_of_threads(&experiment, |report| (report.summary(), report.pauses().to_vec()));
     assert_eq!(summary["packets"]["dropped"], 0);
-    assert!(pauses.iter().any(|row| row.link < 2 && row.sent > 0), "slow hosts pause");
+    for hosts in [0..2, 2..4] {
+        assert!(pauses.iter().any(|row| hosts.contains(&row.link) && row.sent > 0), "hosts {hosts:?} pause");
+    }
 }
 
 #[test]
@@ -299,6 +341,10 @@ fn impossible_hosts_are_refused_with_the_numbers() {
             "receive = { rate = '50Gbps', buffer = '90KB', xoff = '9KB', xon = '10KB' }",
             "must be at most xoff (9KB), got 10KB",
         ),
+        (
+            "receive = { buffer = '90KB' }",
+            "nic.receive: must have a rate, such as \"40Gbps\", or a packet_rate, such as \"20Mpps\"",
+        ),
         ("pfc_storm = { classes = [1] }", "must be lossless classes, at least one of [0], got [1]"),
         (
             "pfc_storm = {}, shaper = { rate = '10Gbps', burst = '100KB' }",
@@ -312,6 +358,8 @@ fn impossible_hosts_are_refused_with_the_numbers() {
         let text = refusal(&lossy, &[]);
         assert!(text.contains("only lossless classes have pauses"), "{text}");
     }
+    let text = refusal(&chain(2, "1us", "receive = { packet_rate = '0pps', buffer = '90KB' }"), &[]);
+    assert!(text.contains("must be from 1pps to 10Gpps, got \"0pps\""), "{text}");
 }
 
 #[test]

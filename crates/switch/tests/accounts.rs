@@ -100,7 +100,8 @@ fn a_watchdog_reports_whether_its_queue_ignores_pauses() {
 #[test]
 fn a_receive_buffer_counts_its_packets() {
     let [size, xoff, xon] = [4_000, 2_000, 1_000].map(Bytes);
-    let mut buffer = ReceiveBuffer::new(ReceiveConfig { rate: Rate::from_gbps(8), size, xoff, xon });
+    let (rate, packet_time) = (Some(Rate::from_gbps(8)), Duration::ZERO);
+    let mut buffer = ReceiveBuffer::new(ReceiveConfig { rate, packet_time, size, xoff, xon });
     let counts = [(); 3].map(|()| {
         let before = buffer.packets();
         assert_eq!(buffer.receive(Instant::ZERO, Header::default().with_size(1_000), ()), None);

@@ -96,6 +96,13 @@ impl FromStr for Speed {
     }
 }
 
+impl PacketRate {
+    /// Returns the time between two packets, rounded up to a picosecond.
+    pub(crate) fn time_of_packet(self) -> Duration {
+        Duration(Duration::from_secs(1).0.div_ceil(self.0))
+    }
+}
+
 impl FromStr for PacketRate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {

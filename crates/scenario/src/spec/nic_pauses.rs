@@ -4,15 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Duration;
 
-use crate::quantity::{Automatic, Size, Speed, Time};
+use crate::quantity::{Automatic, PacketRate, Size, Speed, Time};
 
 /// Receive buffer of a NIC, from which the host reads packets in order at a limited rate. The NIC pauses all lossless classes of its switch
 /// before the buffer is full.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Receive {
-    /// Rate at which the host reads packets.
-    pub(crate) rate: Speed,
+    /// Rate at which the host reads the bytes of packets. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rate: Option<Speed>,
+    /// Largest number of packets that the host reads per second, acknowledgements included. A packet takes the longer of the times of both
+    /// limits. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) packet_rate: Option<PacketRate>,
     /// Size of the buffer.
     pub(crate) buffer: Size,
     /// Backlog above which the NIC pauses its switch. Default `"auto"`: the size of the buffer less the bytes that can arrive after the

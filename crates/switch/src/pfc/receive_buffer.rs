@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 
 use shallows_core::packet::Header;
-use shallows_core::{Bytes, Instant, Rate};
+use shallows_core::{Bytes, Duration, Instant, Rate};
 
 /// Configuration of a receive buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveConfig {
-    /// Rate at which the host reads packets.
-    pub rate: Rate,
+    /// Rate at which the host reads packets; `None` for no limit.
+    pub rate: Option<Rate>,
+    /// Shortest time in which the host reads a packet; zero for no limit.
+    pub packet_time: Duration,
     /// Size of the buffer.
     pub size: Bytes,
     /// The NIC pauses its switch when the buffer holds more than this.
@@ -31,6 +33,14 @@ pub struct ReceiveBuffer<T> {
     pub max_backlog: Bytes,
 }
 
+impl ReceiveConfig {
+    /// Returns the time in which the host reads a packet of this size: the longer of the times that its bytes and the packet itself take,
+    /// because the host begins to process a packet while it still reads its bytes.
+    fn read_time(&self, size: Bytes) -> Duration {
+        self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)).max(self.packet_time)
+    }
+}
+
 impl<T> ReceiveBuffer<T> {
     /// Creates an empty buffer.
     ///
@@ -38,7 +48,8 @@ impl<T> ReceiveBuffer<T> {
     ///
     /// Panics if the thresholds are not in order, or if the rate is zero.
     pub fn new(config: ReceiveConfig) -> Self {
-        assert!(config.xon <= config.xoff && config.xoff < config.size && config.rate.0 > 0, "{config:?}");
+        assert!(config.xon <= config.xoff && config.xoff < config.size, "{config:?}");
+        assert!(config.rate != Some(Rate(0)), "{config:?}");
         Self {
             config,
             packets: VecDeque::new(),
@@ -70,7 +81,7 @@ impl<T> ReceiveBuffer<T> {
             return Some(payload);
         }
         let begun = self.packets.back().map_or(now, |&(read, ..)| read.max(now));
-        let read = begun + self.config.rate.transmission_time(header.size());
+        let read = begun + self.config.read_time(header.size());
         self.packets.push_back((read, header, payload));
         self.backlog = backlog;
         self.max_backlog = self.max_backlog.max(backlog);
@@ -103,7 +114,8 @@ mod tests {
     fn buffer() -> ReceiveBuffer<u32> {
         // A packet of 1,000 bytes takes 1 us at 8 Gb/s.
         let config = ReceiveConfig {
-            rate: Rate::from_gbps(8),
+            rate: Some(Rate::from_gbps(8)),
+            packet_time: Duration::ZERO,
             size: Bytes(4_000),
             xoff: Bytes(2_000),
             xon: Bytes(1_000),
@@ -127,6 +139,31 @@ mod tests {
             (buffer.receive(Instant(9_000_000), header, 3), buffer.wake_at()),
             (None, Some(Instant(10_000_000)))
         );
+    }
+
+    #[test]
+    fn a_packet_takes_the_longer_of_the_times_of_its_bytes_and_of_a_packet() {
+        // 600 bytes take 600 ns at 8 Gb/s, as long as a packet; shorter packets take no less, and longer ones no more than their bytes.
+        let config = ReceiveConfig { packet_time: Duration::from_nanos(600), ..buffer().config };
+        let mut buffer = ReceiveBuffer::new(config);
+        let sizes = [(64, 600), (599, 1_200), (600, 1_800), (601, 2_401), (1_000, 3_401)];
+        for (size, _) in sizes {
+            assert_eq!(buffer.receive(Instant(0), Header::default().with_size(size), ()), None);
+        }
+        for (size, read_ns) in sizes {
+            assert_eq!(buffer.wake_at(), Some(Instant(read_ns * 1_000)), "{size}");
+            assert!(buffer.take(Instant(read_ns * 1_000)).is_some(), "{size}");
+        }
+        // Without a limit in bytes per second, every packet takes the same time.
+        let mut buffer = ReceiveBuffer::new(ReceiveConfig { rate: None, ..config });
+        for (size, read_ns) in [(64, 600), (1_000, 1_200)] {
+            assert_eq!(buffer.receive(Instant(0), Header::default().with_size(size), ()), None);
+            assert_eq!(
+                buffer.packets.back().map(|&(read, ..)| read),
+                Some(Instant(read_ns * 1_000)),
+                "{size}"
+            );
+        }
     }
 
     #[test]
