@@ -164,13 +164,11 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds the [`Agreement`] of each kind of queue pairs for each ordered pair of `groups` host groups.
-pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, kinds: &[QueuePairs]) {
+/// Adds an [`Agreement`] for each of the queue pairs `all`, which has those of each kind for each ordered pair of `groups` host groups.
+pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
-    for pairs in kinds {
-        let agree = |tcp: &Agreement| Agreement { queue_pairs: Some(pairs.clone()), ..tcp.clone() };
-        agreements.extend(of_tcp.iter().map(agree));
-    }
+    let agree = |(tcp, pairs): (&Agreement, _)| Agreement { queue_pairs: Some(pairs), ..tcp.clone() };
+    agreements.extend(of_tcp.iter().cycle().zip(all).map(agree));
 }
 
 /// Returns the [`Agreement`] of each ordered pair of `sides`, indexed by sender, then receiver.

@@ -119,13 +119,16 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// Returns the groups with all settings filled in. A `tcp` or `nic` setting that a group omits is inherited from `tables`, the tables of
-/// the scenario.
+/// Returns the groups with all settings of `tcp` and `nic` filled in. A setting that a group omits is inherited from `tables`, the tables of
+/// the scenario. `roce` tables are only read, because their defaults are filled in later.
 pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
     let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
     let inherit = |(index, group): (usize, &spec::Group)| {
-        let tcp: Result<TcpTable, _> = tagged::read(Value::Table(tcp_table(tables, index + 1)));
+        let tcp: Result<TcpTable, _> = tagged::read(Value::Table(inherited("tcp", tables, index + 1)));
         let tcp = tcp.map_err(|error| at(&place(index, "tcp"), error))?;
+        if group.roce.is_some() {
+            roce_of(tables, index + 1)?;
+        }
         let own = own(tables, index, "nic").unwrap_or_default();
         let nic = over(nic_of_all.cloned().unwrap_or_default(), &own);
         let nic = nic.map_err(|error| at(&place(index, "nic"), error))?;
@@ -134,10 +137,19 @@ pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec
     groups.iter().enumerate().map(inherit).collect()
 }
 
-/// Returns the `tcp` table of the group with this number, including inherited settings. Group 0 consists of the hosts in no other group.
-pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
-    let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
-    match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
+/// Returns the settings of queue pairs of the group with this number, including inherited settings.
+pub(crate) fn roce_of(tables: &Table, group: usize) -> Result<spec::Roce, (Path, String)> {
+    let roce = tagged::read(Value::Table(inherited("roce", tables, group)));
+    let place =
+        group.checked_sub(1).map_or_else(|| vec![step("roce")], |index| place(index, "roce").to_vec());
+    roce.map_err(|error| at(&place, error))
+}
+
+/// Returns the table `key` (`tcp` or `roce`) of the group with this number, including settings that it inherits from the scenario's table of
+/// this name. Group 0 consists of the hosts in no other group.
+pub(crate) fn inherited(key: &str, tables: &Table, group: usize) -> Table {
+    let all = tables.get(key).and_then(Value::as_table).cloned().unwrap_or_default();
+    match group.checked_sub(1).and_then(|index| own(tables, index, key)) {
         Some(own) => merged(all, &own),
         None => all,
     }
@@ -171,8 +183,11 @@ fn merged(base: Table, own: &Table) -> Table {
 }
 
 fn place(index: usize, key: &str) -> [Step; 4] {
-    let step = |name: &str| Step::Key(name.to_owned());
     [step("host"), step("group"), Step::Index(index), step(key)]
+}
+
+fn step(key: &str) -> Step {
+    Step::Key(key.to_owned())
 }
 
 /// Prefixes the path of an error with `place`, the path of the table that contains the error.

@@ -38,6 +38,8 @@ mod resolve;
 mod resolved;
 mod roce;
 mod roce_congestion;
+mod roce_ends;
+mod roce_groups;
 mod roce_presets;
 mod spec;
 mod tagged;

@@ -1,4 +1,4 @@
-//! `roce` tables of workloads: settings in which a workload's queue pairs differ from `[roce]`.
+//! `roce` tables of workloads and of groups of hosts: settings in which queue pairs differ from `[roce]`.
 
 use toml::{Table, Value};
 
@@ -7,10 +7,10 @@ use crate::groups;
 use crate::resolved::Resolved;
 use crate::spec::{Roce, RoceOperation, Transport};
 
-/// Settings of the queue pairs of one or several workloads, with inherited settings filled in.
+/// Settings of queue pairs at the hosts of one or several groups, with inherited settings filled in.
 #[derive(Debug)]
 pub(crate) struct OwnRoce {
-    /// Key of the table: `roce`, or `workload[0].roce` of the first workload that has these settings.
+    /// Key of the first table that has these settings: `roce`, `host.group[0].roce` or `workload[0].roce`.
     pub(crate) key: String,
     pub(crate) roce: Roce,
 }
@@ -20,67 +20,122 @@ pub(crate) struct OwnRoce {
 pub(crate) struct OwnRoces {
     /// Distinct settings, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnRoce>,
-    /// Index in `all` for each workload of the scenario; `None` for workloads without queue pairs.
+    /// Kinds of queue pairs. Each has the index in `all` of the settings at the hosts of each group, by group number. Group 0 consists of the
+    /// hosts in no other group.
+    kinds: Vec<Vec<usize>>,
+    /// Index in `kinds` for each workload of the scenario; `None` for workloads without queue pairs.
     of_workloads: Vec<Option<usize>>,
 }
 
 impl OwnRoces {
-    /// Reads the `roce` tables of the workloads. `tables` are the tables of the scenario, whose settings are inherited; `spelled_out` fills in
-    /// defaults.
+    /// Reads the `roce` tables of workloads and groups. `tables` are the tables of the scenario, whose settings are inherited; `spelled_out`
+    /// fills in defaults.
     pub(crate) fn read(
         spec: &Resolved,
         tables: &Table,
         spelled_out: impl Fn(&Roce) -> Roce,
     ) -> Result<Self, (Path, String)> {
-        let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
+        let mut found = Self { all: Vec::new(), kinds: Vec::new(), of_workloads: Vec::new() };
         for (index, workload) in spec.workload.iter().enumerate() {
             if workload.transport() != Transport::Roce {
                 found.of_workloads.push(None);
                 continue;
             }
-            let (key, roce) = match workload.roce() {
-                None => ("roce".to_owned(), spec.roce.clone().unwrap_or_default()),
-                Some(own) => {
-                    let of_all = tables.get("roce").and_then(Value::as_table).cloned().unwrap_or_default();
-                    let roce = groups::over(of_all, own).map_err(|error| groups::at(&place(index), error))?;
-                    (format!("workload[{index}].roce"), spelled_out(&roce))
-                }
-            };
-            let known = found.all.iter().position(|known| known.roce == roce);
-            found.of_workloads.push(Some(known.unwrap_or(found.all.len())));
+            let mut kind = Vec::new();
+            for group in 0..=spec.host.group.len() {
+                let (key, roce) = match workload.roce() {
+                    None => (key_of_group(group), groups::roce_of(tables, group)?),
+                    Some(own) => {
+                        let roce = groups::over(groups::inherited("roce", tables, group), own);
+                        let roce = roce.map_err(|error| groups::at(&place(index), error))?;
+                        (format!("workload[{index}].roce"), roce)
+                    }
+                };
+                kind.push(found.number(key, spelled_out(&roce)));
+            }
+            let known = found.kinds.iter().position(|known| *known == kind);
+            found.of_workloads.push(Some(known.unwrap_or(found.kinds.len())));
             if known.is_none() {
-                found.all.push(OwnRoce { key, roce });
+                found.kinds.push(kind);
             }
         }
         Ok(found)
     }
 
+    /// Returns the index of these settings in `all`, to which they are added if they are new.
+    fn number(&mut self, key: String, roce: Roce) -> usize {
+        let known = self.all.iter().position(|known| known.roce == roce);
+        known.unwrap_or_else(|| {
+            self.all.push(OwnRoce { key, roce });
+            self.all.len() - 1
+        })
+    }
+
     /// Returns the kinds of the connections of the workloads that send flows. `of_tcp` has these kinds with `first` for queue pairs, which is
-    /// the kind of the first settings in `all`.
+    /// the first kind of queue pairs.
     pub(crate) fn kinds(&self, spec: &Resolved, of_tcp: &[u16]) -> Vec<u16> {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());
         sending.zip(of_tcp).map(|((_, own), kind)| kind + own.unwrap_or(0) as u16).collect()
     }
 
-    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs.
+    /// Returns the index in `all` of the settings of both ends, the one that opens a queue pair first, for each kind of queue pairs and each
+    /// ordered pair of groups.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.kinds
+            .iter()
+            .flat_map(|kind| kind.iter().flat_map(|&from| kind.iter().map(move |&to| (from, to))))
+    }
+
+    /// Returns the settings at the hosts of each group, for each kind of queue pairs.
+    pub(crate) fn of_kinds(&self) -> impl Iterator<Item = Vec<&OwnRoce>> + '_ {
+        self.kinds.iter().map(|kind| self.at(kind))
+    }
+
+    /// Returns the settings at the hosts of each group of the workload at this index, if it has queue pairs.
+    pub(crate) fn of_workload(&self, workload: usize) -> Option<Vec<&OwnRoce>> {
+        Some(self.at(&self.kinds[self.of_workloads[workload]?]))
+    }
+
+    fn at(&self, kind: &[usize]) -> Vec<&OwnRoce> {
+        kind.iter().map(|&own| &self.all[own]).collect()
+    }
+
+    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs, which they do in all groups.
     pub(crate) fn key_of_reads(&self, workload: usize) -> Option<&str> {
-        let own = &self.all[self.of_workloads[workload]?];
+        let own = &self.all[self.kinds[self.of_workloads[workload]?][0]];
         matches!(own.roce.operation, RoceOperation::Read(_)).then_some(&own.key)
     }
 
-    /// Writes the settings back to the scenario, with all values filled in.
+    /// Writes the settings back to the scenario, with all values filled in. A table of a workload that inherits different settings from
+    /// several groups cannot have all values, so the scenario then keeps its tables.
     pub(crate) fn fill_in(&self, mut spec: Resolved) -> Resolved {
-        for (index, own) in self.of_workloads.iter().enumerate() {
-            let Some(own) = own.map(|own| &self.all[own]) else { continue };
-            spec = if spec.workload[index].roce().is_some() {
-                spec.with_own_roce(index, table(&own.roce))
-            } else {
-                spec.with_roce(own.roce.clone())
-            };
+        let of_workloads =
+            || self.of_workloads.iter().enumerate().filter_map(|(index, kind)| Some((index, (*kind)?)));
+        let is_mixed = |kind: usize| self.kinds[kind].iter().any(|own| *own != self.kinds[kind][0]);
+        if of_workloads().any(|(index, kind)| spec.workload[index].roce().is_some() && is_mixed(kind)) {
+            return spec;
+        }
+        for (index, kind) in of_workloads() {
+            let of_groups = self.at(&self.kinds[kind]);
+            if spec.workload[index].roce().is_some() {
+                spec = spec.with_own_roce(index, table(&of_groups[0].roce));
+                continue;
+            }
+            spec = spec.with_roce(of_groups[0].roce.clone());
+            for (group, own) in of_groups[1..].iter().enumerate() {
+                if spec.host.group[group].roce.is_some() {
+                    spec = spec.with_roce_of_group(group, table(&own.roce));
+                }
+            }
         }
         spec
     }
+}
+
+/// Returns the key of the `roce` table of the group with this number. Group 0 has the settings of `[roce]`.
+pub(crate) fn key_of_group(group: usize) -> String {
+    group.checked_sub(1).map_or_else(|| "roce".to_owned(), |index| format!("host.group[{index}].roce"))
 }
 
 /// Returns the settings as a table that inherits nothing from `[roce]`.

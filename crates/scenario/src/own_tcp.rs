@@ -59,7 +59,7 @@ impl OwnTcps {
             if number == known.len() {
                 known.push(own);
                 let groups = (0..=spec.host.group.len()).map(|group| {
-                    let tcp: Result<TcpTable, _> = groups::over(groups::tcp_table(tables, group), own);
+                    let tcp: Result<TcpTable, _> = groups::over(groups::inherited("tcp", tables, group), own);
                     tcp.map(Tcp::from).map_err(|error| groups::at(&place(index), error))
                 });
                 found.all.push(OwnTcp { workload: index, of_groups: groups.collect::<Result<_, _>>()? });

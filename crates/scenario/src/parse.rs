@@ -14,7 +14,8 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Roce, Spec};
 use crate::workload::Generator;
 use crate::{
-    agreement, captures, flow_traces, groups, memory, ports, roce, tagged, tcp, timing, topology, workload,
+    agreement, captures, flow_traces, groups, memory, ports, roce, roce_groups, tagged, tcp, timing,
+    topology, workload,
 };
 
 /// Maximum number of workloads, which are numbered with 16 bits.
@@ -87,9 +88,13 @@ fn check(spec: Resolved, own: &OwnTcps, own_roce: OwnRoces, checker: &mut Checke
     let (own_roce, roce_notes) = roce::in_network(&spec, own_roce, &network);
     let spec = own_roce.fill_in(spec);
     let queue_pairs = roce::build(&spec, &own_roce, &network, checker);
-    agreement::add_queue_pairs(&mut agreements, groups.len(), &queue_pairs);
+    agreement::add_queue_pairs(&mut agreements, groups.len(), queue_pairs);
     let hosts = HostConfigs { groups, agreements, kinds: own_roce.kinds(&spec, &own.of_workloads) };
     let traffic = workload::build::build(&spec, &own_roce, &network, &hosts, checker);
+    if checker.problems.is_empty() {
+        let pairs = traffic.generators.iter().zip(&traffic.pairs);
+        roce_groups::check(&spec, &own_roce, &network.groups, pairs, checker);
+    }
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);
     timing::check(&spec, &traffic, checker);
     let flows = traffic.generators.iter().map(Generator::expected_flows).sum();

@@ -26,6 +26,12 @@ impl Resolved {
         self
     }
 
+    /// Replaces the `roce` table of a group, which has one.
+    pub(crate) fn with_roce_of_group(mut self, index: usize, roce: Table) -> Self {
+        self.0.host.group[index].roce = Some(roce);
+        self
+    }
+
     /// Replaces the `roce` table of a workload, which has one.
     pub(crate) fn with_own_roce(mut self, workload: usize, roce: Table) -> Self {
         self.0.workload[workload].set_roce(roce);

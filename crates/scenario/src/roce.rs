@@ -1,5 +1,6 @@
 //! `[roce]`: checks the settings of queue pairs and converts them to a configuration.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use shallows_core::rdma::RnrTimer;
@@ -8,11 +9,12 @@ use shallows_rdma as rdma;
 
 use crate::check::Checker;
 use crate::memory::in_bytes;
-use crate::own_roce::{OwnRoce, OwnRoces};
+use crate::own_roce::{OwnRoce, OwnRoces, key_of_group};
 use crate::quantity::{Automatic, Backpressure, Size};
 use crate::read_operation;
 use crate::resolved::Resolved;
 use crate::roce_congestion;
+use crate::roce_ends;
 use crate::roce_presets::{self, Setting};
 use crate::spec::{self, Answers, Roce, RoceCongestion, RoceOperation, RoceRecovery, Transport, Workload};
 use crate::topology::{Network, PortKind};
@@ -84,7 +86,8 @@ fn headers(congestion: &RoceCongestion) -> Bytes {
     rdma::HEADERS + telemetry
 }
 
-/// Checks the settings of queue pairs, and converts each of them. Problems are recorded in `checker`.
+/// Checks the settings of queue pairs. Returns the queue pairs of each kind for each ordered pair of groups, the group that opens them first.
+/// Problems are recorded in `checker`.
 pub(crate) fn build(
     spec: &Resolved,
     own: &OwnRoces,
@@ -96,36 +99,57 @@ pub(crate) fn build(
         check_nics(spec, checker);
     } else {
         refuse_limits(spec, checker);
+        refuse_tables(spec, checker);
     }
     read_operation::check_workloads(spec, own, checker);
-    checker.require(spec.roce.is_none() || spec.sends_on_queue_pairs(), "roce", || {
-        "must be left out, or a workload must have transport = \"roce\"".to_owned()
-    });
-    let build = |OwnRoce { key, roce }: &OwnRoce| {
+    roce_ends::check_operations(own, checker);
+    let convert = |roce: &Roce| {
         let setting = setting(spec, roce, network);
-        let config = convert(roce, &setting);
+        (convert(roce, &setting), setting)
+    };
+    let configs: Vec<(rdma::Config, Setting)> = own.all.iter().map(|own| convert(&own.roce)).collect();
+    for (OwnRoce { key, roce }, (config, setting)) in own.all.iter().zip(&configs) {
         checker.instead("roce", key, |checker| {
             check_mtu(spec, roce, checker);
-            check(roce, &config, &setting, checker);
+            check(roce, config, setting, checker);
             if config.congestion.uses_telemetry() {
                 check_hops(spec, network, checker);
             }
         });
-        QueuePairs {
-            ack_class: roce.ack_class,
-            cnp_class: roce.cnp.class,
-            header_bytes: headers(&roce.congestion) + spec.topology.common().framing,
-            config: Arc::new(config),
-        }
-    };
-    let all: Vec<QueuePairs> = own.all.iter().map(build).collect();
-    let mut pint = all.iter().filter_map(|pairs| pairs.config.congestion.pint());
+    }
+    check_notifications(own, &configs, checker);
+    let mut pint = configs.iter().filter_map(|(config, _)| config.congestion.pint());
     let first = pint.next();
     checker.require(pint.all(|other| Some(other) == first), "roce.congestion", || {
         "must have the same log_base and base_rtt for all queue pairs with PINT, because switches measure for all of them"
             .to_owned()
     });
-    all
+    let mut known = BTreeMap::new();
+    let build = |(opener, other): (usize, usize)| {
+        let build = || {
+            let roce = roce_ends::between(&own.all[opener].roce, &own.all[other].roce);
+            QueuePairs {
+                ack_class: roce.ack_class,
+                cnp_class: roce.cnp.class,
+                header_bytes: headers(&roce.congestion) + spec.topology.common().framing,
+                config: Arc::new(convert(&roce).0),
+            }
+        };
+        known.entry((opener, other)).or_insert_with(build).clone()
+    };
+    own.ends().map(build).collect()
+}
+
+/// Rejects settings of CNPs of hosts that get data only from congestion controls without CNPs.
+fn check_notifications(own: &OwnRoces, configs: &[(rdma::Config, Setting)], checker: &mut Checker<'_>) {
+    let notifies = |index: usize| configs[index].0.congestion.uses_cnps();
+    let mut are_used = vec![false; own.all.len()];
+    own.ends().for_each(|(receiver, sender)| are_used[receiver] |= notifies(sender));
+    for (OwnRoce { key, roce }, is_used) in own.all.iter().zip(are_used) {
+        checker.require(is_used || roce.cnp == spec::Cnp::default(), &format!("{key}.cnp"), || {
+            "must be left out, because no congestion control of these queue pairs uses congestion notification packets".to_owned()
+        });
+    }
 }
 
 /// Rejects networks with paths on which in-band telemetry does not fit the header.
@@ -145,6 +169,16 @@ fn check_hops(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
             rdma::MOST_HOPS
         )
     });
+}
+
+/// Rejects tables with settings of queue pairs in a scenario without queue pairs.
+fn refuse_tables(spec: &Resolved, checker: &mut Checker<'_>) {
+    let of_groups = spec.host.group.iter().map(|group| group.roce.is_some());
+    for (group, is_set) in [spec.roce.is_some()].into_iter().chain(of_groups).enumerate() {
+        checker.require(!is_set, &key_of_group(group), || {
+            "must be left out, or a workload must have transport = \"roce\"".to_owned()
+        });
+    }
 }
 
 /// Rejects workloads with queue pairs that also have settings of TCP, and workloads over TCP with settings of queue pairs.
@@ -249,10 +283,6 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
         check_adaptive(roce, adaptive, checker);
     }
     roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval.0), checker);
-    let notifies = config.congestion.uses_cnps();
-    checker.require(notifies || roce.cnp == spec::Cnp::default(), "roce.cnp", || {
-        "must be left out, because this congestion control uses no congestion notification packets".to_owned()
-    });
 }
 
 fn check_send(send: &spec::Send, recovery: &RoceRecovery, checker: &mut Checker<'_>) {

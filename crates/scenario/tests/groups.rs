@@ -297,7 +297,7 @@ fn keys_of_a_group_are_refused_at_their_place() {
         ),
         (
             group("members = 0\nframing = 38"),
-            "host.group[0].framing: unknown key; allowed keys: name, members, racks, tcp, nic, mtu, delay, jitter",
+            "host.group[0].framing: unknown key; allowed keys: name, members, racks, tcp, roce, nic, mtu, delay, jitter",
         ),
         (
             group("members = 0\ntcp = { rto = { mim = '1ms' } }"),

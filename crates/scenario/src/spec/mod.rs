@@ -236,6 +236,11 @@ pub(crate) struct Group {
     /// other value replaces the whole value in `[tcp]`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
+    /// Settings of the group's queue pairs that differ from `[roce]`. They replace values by the same rules as the group's `tcp`. Requires a
+    /// workload with `transport = "roce"`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Roce>")]
+    pub(crate) roce: Option<toml::Table>,
     /// Settings of the group's NICs that differ from `host.nic`. They replace values by the same rules as the group's `tcp`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,

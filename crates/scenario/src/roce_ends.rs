@@ -1,0 +1,65 @@
+//! Queue pairs between two hosts with different settings: which end decides what.
+
+use crate::check::Checker;
+use crate::own_roce::{OwnRoces, key_of_group};
+use crate::spec::{self, Roce, RoceOperation, RoceRecovery};
+
+/// Returns the settings of a queue pair that a host with the settings `opener` opens to a host with the settings `other`. Both must have the
+/// same operation, path MTU and kind of recovery.
+pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
+    let (sender, receiver) = match opener.operation {
+        RoceOperation::Read(_) => (other, opener),
+        RoceOperation::Write(_) | RoceOperation::Send(_) => (opener, other),
+    };
+    Roce {
+        operation: operation(opener, other),
+        mtu: opener.mtu,
+        // The receiver of data judges its order. Everything else in a recovery belongs to the sender.
+        recovery: match &receiver.recovery {
+            RoceRecovery::GoBackN(_) => receiver.recovery.clone(),
+            RoceRecovery::SelectiveRepeat(_) | RoceRecovery::Irn(_) => sender.recovery.clone(),
+        },
+        // A packet with data requests its acknowledgement (IB specification, AckReq of the BTH).
+        ack_every: sender.ack_every,
+        timeout: opener.timeout,
+        adaptive_timeout: opener.adaptive_timeout.clone(),
+        retry_count: opener.retry_count,
+        ack_class: other.ack_class,
+        cnp: receiver.cnp.clone(),
+        congestion: sender.congestion.clone(),
+    }
+}
+
+/// Returns the operation: the host that receives SENDs has receive work requests, and the host that posts them counts RNR NAKs.
+fn operation(opener: &Roce, other: &Roce) -> RoceOperation {
+    match (&opener.operation, &other.operation) {
+        (RoceOperation::Send(opener), RoceOperation::Send(other)) => {
+            RoceOperation::Send(spec::Send { rnr_retry: opener.rnr_retry, ..other.clone() })
+        }
+        (operation, _) => operation.clone(),
+    }
+}
+
+/// Rejects groups with operations of their own: all queue pairs of a workload have the same.
+pub(crate) fn check_operations(own: &OwnRoces, checker: &mut Checker<'_>) {
+    for of_groups in own.of_kinds() {
+        let common = operation_name(&of_groups[0].roce);
+        for (group, own) in of_groups.iter().enumerate() {
+            let name = operation_name(&own.roce);
+            checker.require(name == common, &format!("{}.operation", key_of_group(group)), || {
+                format!(
+                    "must be \"{common}\", as for hosts in no group, got \"{name}\": both ends of a queue pair have the same \
+                     operation; set roce.operation, or operation in the table roce of a workload"
+                )
+            });
+        }
+    }
+}
+
+fn operation_name(roce: &Roce) -> &'static str {
+    match roce.operation {
+        RoceOperation::Write(_) => "write",
+        RoceOperation::Send(_) => "send",
+        RoceOperation::Read(_) => "read",
+    }
+}
