@@ -1,5 +1,6 @@
 //! Traces of chosen flows: the state of their senders, at intervals or at every change. [`crate::flow_choice`] chooses the flows.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shallows_core::{Duration, Instant};
@@ -35,6 +36,8 @@ pub struct Traced {
     last: [f64; QUANTITIES.len()],
     /// Recorded values of this flow, in order of time.
     pub rows: Vec<FlowRow>,
+    /// Recorded values of the responder of the flow's READ, in order of time, until they are merged with `rows`.
+    responder: Vec<FlowRow>,
 }
 
 /// One reading of one flow.
@@ -66,8 +69,37 @@ impl FlowTracer {
     #[cold]
     pub fn expect(&mut self, flow: u32, trace: u16) {
         let last = [f64::NAN; QUANTITIES.len()];
-        let traced = Traced { trace: trace.into(), last, rows: Vec::new() };
+        let traced = Traced { trace: trace.into(), last, rows: Vec::new(), responder: Vec::new() };
         self.flows.insert(flow, traced);
+    }
+
+    /// Adds the recorded values of another partition.
+    pub(crate) fn append(&mut self, other: Self) {
+        for (flow, mut traced) in other.flows {
+            match self.flows.entry(flow) {
+                Entry::Vacant(entry) => {
+                    entry.insert(traced);
+                }
+                // The two hosts of a READ are in different partitions.
+                Entry::Occupied(mut entry) => {
+                    entry.get_mut().rows.append(&mut traced.rows);
+                    entry.get_mut().responder.append(&mut traced.responder);
+                }
+            }
+        }
+    }
+
+    /// Merges the values of the responders of READs with those of the requesters, which come first at equal times.
+    pub(crate) fn merge_responders(&mut self) {
+        for traced in self.flows.values_mut().filter(|traced| !traced.responder.is_empty()) {
+            traced.rows.append(&mut traced.responder);
+            traced.rows.sort_by_key(|row| row.at);
+        }
+    }
+
+    /// Returns the number of recorded values.
+    pub fn changes(&self) -> usize {
+        self.flows.values().map(|traced| traced.rows.len() + traced.responder.len()).sum()
     }
 
     /// Removes the recorded values of these flows.
@@ -92,6 +124,16 @@ impl FlowTracer {
         trace.every.is_none()
     }
 
+    /// Returns whether trace `number` records this flow.
+    pub fn is_in(&self, flow: u32, number: u32) -> bool {
+        self.flows.get(&flow).is_some_and(|traced| traced.trace == number as usize)
+    }
+
+    /// Returns whether every change of the responder of a flow must be recorded; `None` if the flow is not traced.
+    pub fn records_changes(&self, flow: u32) -> Option<bool> {
+        Some(self.traces[self.flows.get(&flow)?.trace].every.is_none())
+    }
+
     /// Returns the flows of trace `number` with active senders, which must be read now, and the time of the next reading.
     ///
     /// # Panics
@@ -112,13 +154,29 @@ impl FlowTracer {
 
     /// Records the changed values of a flow's sender, if the flow is traced.
     pub fn note(&mut self, now: Instant, flow: u32, readings: Readings) {
-        let Some(traced) = self.flows.get_mut(&flow) else { return };
-        for (quantity, value) in readings.into_iter().enumerate() {
-            let Some(value) = value else { continue };
-            if traced.last[quantity] != value {
-                traced.last[quantity] = value;
-                traced.rows.push(FlowRow { at: now, quantity, value });
-            }
+        let Some(Traced { last, rows, .. }) = self.flows.get_mut(&flow) else { return };
+        add_changes(now, readings, last, rows);
+    }
+
+    /// Records the changed values of the responder of a flow's READ, if the flow is traced. Its quantities are not those of the requester.
+    pub fn note_responder(&mut self, now: Instant, flow: u32, readings: Readings) {
+        let Some(Traced { last, responder, .. }) = self.flows.get_mut(&flow) else { return };
+        add_changes(now, readings, last, responder);
+    }
+}
+
+/// Adds the values that differ from the last ones to `rows`.
+fn add_changes(
+    now: Instant,
+    readings: Readings,
+    last: &mut [f64; QUANTITIES.len()],
+    rows: &mut Vec<FlowRow>,
+) {
+    for (quantity, value) in readings.into_iter().enumerate() {
+        let Some(value) = value else { continue };
+        if last[quantity] != value {
+            last[quantity] = value;
+            rows.push(FlowRow { at: now, quantity, value });
         }
     }
 }

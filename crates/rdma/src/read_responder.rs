@@ -9,7 +9,7 @@ use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply, R
 use shallows_core::{Bytes, Instant, Rate};
 
 use crate::config::{Config, extended_headers};
-use crate::congestion::{self, Algorithm, Digest};
+use crate::congestion::{self, Algorithm, Digest, Pace};
 use crate::pacer::Pacer;
 
 /// The responder of READs. It sends the responses to its requests in the order of their PSNs.
@@ -146,6 +146,21 @@ impl ReadResponder {
         while self.congestion.deadline().is_some_and(|at| at <= now) {
             self.control(config, |control, config| control.on_timer(config, now));
         }
+    }
+
+    /// Returns whether no response to a request is left to send.
+    pub fn is_idle(&self) -> bool {
+        self.reads.is_empty()
+    }
+
+    /// Returns the rate and window of the congestion control.
+    pub fn pace(&self) -> Pace {
+        self.congestion.pace()
+    }
+
+    /// Returns α of the congestion control, if it has one.
+    pub fn alpha(&self, config: &Config) -> Option<f64> {
+        self.congestion.alpha(&config.congestion, self.now)
     }
 
     /// Returns the number of retransmitted responses.

@@ -1,6 +1,6 @@
 //! RDMA READs in a simulated network.
 
-use shallows_core::Duration;
+use shallows_core::{Duration, Instant};
 use shallows_sim::Report;
 
 use crate::common::{parse, run};
@@ -91,4 +91,67 @@ fn an_unfinished_read_records_the_bytes_that_have_arrived() {
     let report = run(PAIR, &[READ, ("stop.at", "4.5us")]);
     let flow = report.flows().next().expect("a flow");
     assert_eq!((flow.completion_time, flow.delivered.0), (None, 4_000));
+}
+
+#[test]
+fn the_responder_of_a_read_records_rate_and_alpha_from_the_first_request_on() {
+    // The request arrives after 2 µs and twice 7.84 ns. Without marks, DCQCN keeps line rate and the α of a new queue pair, 1.
+    let sets = [READ, ("roce.congestion", "dcqcn"), ("measure.flow_traces", "[{ flows = [0] }]")];
+    let report = run(PAIR, &sets);
+    let trace = |quantity: &str| report.flow_trace(0, quantity).collect::<Vec<_>>();
+    let begun = Instant(2_015_680);
+    assert_eq!((trace("rate_gbps"), trace("alpha")), (vec![(begun, 100.0)], vec![(begun, 1.0)]));
+    // The requester records what is under way and what has arrived, and nobody has a window.
+    assert_eq!(trace("pipe_bytes").first(), Some(&(Instant::ZERO, 10_000.0)));
+    assert_eq!(trace("acked_bytes").last().map(|&(_, bytes)| bytes), Some(10_000.0));
+    assert_eq!(trace("cwnd_bytes"), []);
+}
+
+#[test]
+fn traces_of_reads_have_both_ends_on_any_number_of_threads() {
+    for interval in ["", ", every = '10us'"] {
+        let traces = format!("[{{ workload = 0{interval} }}]");
+        let sets = [READ, ("roce.congestion", "dcqcn"), ("measure.flow_traces", traces.as_str())];
+        let found = on_any_number_of_threads(&parse(&incast(), &sets), |report| {
+            let of_flow = |flow| {
+                ["rate_gbps", "alpha", "acked_bytes"]
+                    .map(|quantity| report.flow_trace(flow, quantity).collect::<Vec<_>>())
+            };
+            (0..8).map(of_flow).collect::<Vec<_>>()
+        });
+        for [rates, alphas, acked] in &found {
+            let lowest = rates.iter().map(|&(_, rate)| rate).fold(f64::INFINITY, f64::min);
+            assert!(rates[0].1 == 100.0 && lowest < 30.0, "{rates:?}");
+            assert!(
+                alphas.iter().all(|&(_, alpha)| (0.0..=1.0).contains(&alpha)) && alphas.len() > 3,
+                "{alphas:?}"
+            );
+            assert!(acked.len() > 10, "{acked:?}");
+            let at_intervals = |rows: &[(Instant, f64)]| rows.iter().all(|(at, _)| at.0 % 10_000_000 == 0);
+            assert_eq!(at_intervals(rates) && at_intervals(alphas), !interval.is_empty());
+            // No response is left to send after the requester has all data.
+            let [last, end] = [rates, acked].map(|rows| rows.last().expect("a row").0);
+            assert!(last <= end, "{last} {end}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_of_reads_on_one_queue_pair_records_each_flow_on_its_own() {
+    let sets = [
+        READ,
+        ("roce.congestion", "dcqcn"),
+        ("measure.flow_traces", "[{ flows = [1] }]"),
+        ("workload.0.repeats", "3"),
+        ("workload.0.period", "1us"),
+        ("workload.0.connections", "{ kind = 'persistent', when_busy = 'queue' }"),
+    ];
+    let report = run(PAIR, &sets);
+    let first = report.flow_trace(1, "rate_gbps").collect::<Vec<_>>();
+    // The second request leaves when the first READ is complete, and takes 2 µs and 15.68 ns.
+    let alone = Duration::from_nanos(4_000) + Duration(2 * 7_840 + 3 * 86_880 + 8 * 86_560);
+    assert_eq!(first, [(Instant::ZERO + alone + Duration(2_015_680), 100.0)]);
+    for flow in [0, 2] {
+        assert_eq!(report.flow_trace(flow, "rate_gbps").count(), 0, "{flow}");
+    }
 }

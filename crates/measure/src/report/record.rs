@@ -145,7 +145,7 @@ impl Measured {
             }
             whole.datagram_bytes += partition.datagram_bytes;
             whole.echoes.append(&mut partition.echoes);
-            whole.flow_traces.flows.append(&mut partition.flow_traces.flows);
+            whole.flow_traces.append(partition.flow_traces);
             whole.end = whole.end.max(partition.end);
         }
         whole.ports.sort_by_key(|port| port.link);
@@ -153,6 +153,7 @@ impl Measured {
         whole.pause_intervals.sort_unstable();
         whole.samples.sort_by_key(|row| (row.at, row.entity));
         whole.trace.sort_by_key(|row| (row.at, row.link));
+        whole.flow_traces.merge_responders();
         whole
     }
 }

@@ -274,6 +274,8 @@ pub(crate) struct Reads {
     pub(super) is_queued: bool,
     /// Flow of the newest request.
     pub(super) framing: Framing,
+    /// Whether every change is reported.
+    pub(super) traced: bool,
 }
 
 impl Reads {
@@ -295,6 +297,7 @@ impl Sink {
                     responder: ReadResponder::new(config, line_rate, overhead),
                     is_queued: false,
                     framing: Framing::BeforeFlows { workload: 0 },
+                    traced: false,
                 })))
             }
             Some(config) => Self::QueuePair(Box::new(Responding::Messages(Responder::new(config)))),

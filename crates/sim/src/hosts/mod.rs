@@ -86,6 +86,9 @@ pub(crate) trait Driver {
     /// every change of the sender must be reported.
     fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool;
 
+    /// Announces a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be reported.
+    fn traces_responder(&mut self, flow: u32, place: Place) -> bool;
+
     /// Receives an event of a flow.
     fn on_event(&mut self, event: HostEvent<'_>);
 }
@@ -101,6 +104,17 @@ pub(crate) enum HostEvent<'a> {
     Failed { flow: u32 },
     /// The sender may have changed. This event occurs only for flows whose changes are all reported.
     Changed { flow: u32, endpoint: &'a Endpoint },
+    /// The responder of a flow's READ may have changed. This event occurs only for flows whose changes are all reported.
+    ResponderChanged { flow: u32, control: ControlState },
+}
+
+/// State of the congestion control of a responder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlState {
+    pub(crate) rate: Rate,
+    pub(crate) alpha: Option<f64>,
+    /// Whether no response is left to send.
+    pub(crate) is_idle: bool,
 }
 
 /// Maximum number of hosts that fit a core's second-level cache together with the network. `FEW_CONNECTIONS` is the maximum number of

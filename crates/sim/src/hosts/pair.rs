@@ -95,11 +95,16 @@ impl Driver for TestWire {
         self.traced.contains(&flow)
     }
 
+    fn traces_responder(&mut self, _: u32, _: Place) -> bool {
+        unreachable!("TCP connections have no responders")
+    }
+
     fn on_event(&mut self, event: HostEvent<'_>) {
         let told = match event {
             HostEvent::Received(_) => Told::Received,
             HostEvent::Acked { flow, .. } => Told::Acked(flow),
             HostEvent::Failed { .. } => unreachable!("TCP connections do not fail"),
+            HostEvent::ResponderChanged { .. } => unreachable!("TCP connections have no responders"),
             HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.tcp().acked()),
         };
         self.told.push((self.now, told));

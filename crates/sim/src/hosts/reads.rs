@@ -11,9 +11,9 @@ use shallows_rdma::{CNP_PAYLOAD, RETH};
 use crate::hosts::connection::Place;
 use crate::hosts::host::Found;
 use crate::hosts::names::Name;
-use crate::hosts::packet::{PacketRef, RdmaPacket, ReadRequestPacket, ReplyPacket};
+use crate::hosts::packet::{Framing, PacketRef, RdmaPacket, ReadRequestPacket, ReplyPacket};
 use crate::hosts::sending::{Hearing, hear};
-use crate::hosts::{Driver, HostEvent, Hosts};
+use crate::hosts::{ControlState, Driver, HostEvent, Hosts};
 
 impl Hosts {
     /// Sends the requests and CNPs that a requester may send now, and schedules its timer.
@@ -71,6 +71,10 @@ impl Hosts {
         side.address.class = header.class();
         let reads = side.receiver.reads_mut();
         reads.framing = packet.framing;
+        reads.traced = match packet.framing {
+            Framing::Flow(framing) => driver.traces_responder(framing.flow.get(), place),
+            Framing::BeforeFlows { .. } => false,
+        };
         let nak = reads.responder.on_request(transport.queue_pair(), driver.now(), &packet.request);
         if let Some(nak) = nak {
             self.send_rdma_reply(place, nak, None, driver);
@@ -96,7 +100,32 @@ impl Hosts {
             let packet = driver.packets().insert_rdma_data(packet);
             self.send(header, packet, driver);
         }
+        if self.receiver_mut(place).0.receiver.reads_mut().traced {
+            self.tell_responder(place, driver);
+        }
         self.rest_receiver(place, driver);
+    }
+
+    #[cold]
+    fn tell_responder(&self, place: Place, driver: &mut impl Driver) {
+        if let Some((flow, control)) = self.responding(place) {
+            driver.on_event(HostEvent::ResponderChanged { flow, control });
+        }
+    }
+
+    /// Returns the flow of the newest request at a responder of READs, and the state of its congestion control; `None` if the receiving side
+    /// in this place is no such responder, or has no flow yet.
+    pub(crate) fn responding(&self, place: Place) -> Option<(u32, ControlState)> {
+        let side = &self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
+        let reads = side.receiver.reads()?;
+        let Framing::Flow(framing) = reads.framing else { return None };
+        let config = self.transports.at(side.transport).queue_pair();
+        let control = ControlState {
+            rate: reads.responder.pace().rate,
+            alpha: reads.responder.alpha(config),
+            is_idle: reads.responder.is_idle(),
+        };
+        Some((framing.flow.get(), control))
     }
 
     fn poll_response(&mut self, place: Place, now: Instant) -> Option<(Header, RdmaPacket)> {

@@ -12,10 +12,10 @@ use shallows_rdma::{ReadRequester, Requester};
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
-use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
 use crate::hosts::endpoint::{Endpoint, Requesting};
 use crate::hosts::packet::{PacketRef, Packets};
+use crate::hosts::{ControlState, Hosts};
 use crate::network::Change;
 
 /// Traces, samples and captured packets.
@@ -25,6 +25,10 @@ pub(crate) struct Observers {
     pub(crate) flows: FlowTracer,
     /// Sender of each traced flow that has begun, indexed by the flow's name.
     begun: BTreeMap<u32, Begun>,
+    /// Trace of each traced flow that begins in another partition, until the first request of its READ arrives.
+    coming: BTreeMap<u32, u16>,
+    /// Responders of the READs of traced flows, by the flow's name: those with responses left to send at the last record.
+    responders: BTreeMap<u32, Place>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
     pint: Option<Pint>,
@@ -65,6 +69,8 @@ impl Observers {
             ports: PortTracer::new(experiment),
             flows: FlowTracer::new(experiment),
             begun: BTreeMap::new(),
+            coming: BTreeMap::new(),
+            responders: BTreeMap::new(),
             queues: Sampler::new(experiment.sample_queues),
             tap: Tap::default(),
             pint: experiment.pint().map(|config| Pint {
@@ -112,6 +118,46 @@ impl Observers {
         }
     }
 
+    /// Adds a flow of another partition that trace number `trace` has chosen. If it is a READ, its responder may be in this partition.
+    pub(crate) fn expect_responder(&mut self, flow: u32, trace: u16) {
+        self.coming.insert(flow, trace);
+    }
+
+    /// Records a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be recorded.
+    pub(crate) fn responder_begins(&mut self, flow: u32, place: Place) -> bool {
+        if let Some(trace) = self.coming.remove(&flow) {
+            self.flows.expect(flow, trace);
+        }
+        let records_changes = self.flows.records_changes(flow);
+        if records_changes == Some(false) {
+            self.responders.insert(flow, place);
+        }
+        records_changes.unwrap_or(false)
+    }
+
+    /// Records the state of the responder of a flow's READ in the traces that record every change.
+    #[cold]
+    pub(crate) fn responder_changed(&mut self, now: Instant, flow: u32, control: ControlState) {
+        self.flows.note_responder(now, flow, readings_of_responder(control));
+    }
+
+    /// Records the state of the responders in a trace that has an interval.
+    fn sample_responders(&mut self, number: u32, now: Instant, hosts: &Hosts) {
+        let Self { flows, responders, .. } = self;
+        responders.retain(|&flow, &mut place| {
+            if !flows.is_in(flow, number) {
+                return true;
+            }
+            let Some((_, control)) = hosts.responding(place).filter(|&(newest, _)| newest == flow) else {
+                return false;
+            };
+            if !control.is_idle {
+                flows.note_responder(now, flow, readings_of_responder(control));
+            }
+            !control.is_idle
+        });
+    }
+
     /// Records the state of the senders in a trace that has an interval. Returns the time of the trace's next record.
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
@@ -120,6 +166,7 @@ impl Observers {
                 self.flows.note(now, flow, readings(&hosts.sender(place).endpoint, before));
             }
         }
+        self.sample_responders(number, now, hosts);
         next
     }
 }
@@ -151,6 +198,12 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
         Some(sender.acked().saturating_sub(before) as f64),
         None,
     ]
+}
+
+/// Returns the quantities of the responder of READs, in the order of `QUANTITIES`. The requester has the others.
+fn readings_of_responder(control: ControlState) -> Readings {
+    let rate = control.rate.0 as f64 * 1e-9;
+    [None, None, control.alpha, None, None, None, None, Some(rate)]
 }
 
 /// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The responder has the rate, and no window.

@@ -196,6 +196,9 @@ impl World {
     /// Announces a flow whose sender or receiver is a host of this partition.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.hosts.expect(newcomer.number, &newcomer.flow);
+        if let Some(trace) = newcomer.trace.filter(|_| !self.hosts.has(newcomer.flow.source)) {
+            self.outside.ends.observers.expect_responder(newcomer.number, trace);
+        }
         let arrivals = &mut self.outside.generators.arrivals;
         // A flow of a workload that reacts to flows has already arrived at its sender.
         if self.hosts.has(newcomer.flow.source) && !arrivals.traffic.has(newcomer.flow.workload.into()) {

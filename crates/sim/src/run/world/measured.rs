@@ -84,7 +84,7 @@ impl World {
             echoes: generators.probes.echoes.len(),
             samples: observers.queues.rows.len(),
             port_changes: observers.ports.rows.len(),
-            flow_changes: observers.flows.flows.values().map(|flow| flow.rows.len()).sum(),
+            flow_changes: observers.flows.changes(),
         }
     }
 }

@@ -94,6 +94,10 @@ impl Driver for Surroundings<'_> {
         self.outside.ends.observers.flow_begins(flow, place, before)
     }
 
+    fn traces_responder(&mut self, flow: u32, place: Place) -> bool {
+        self.outside.ends.observers.responder_begins(flow, place)
+    }
+
     #[inline]
     fn on_event(&mut self, event: HostEvent<'_>) {
         let Self { outside, queue } = self;
@@ -110,6 +114,9 @@ impl Driver for Surroundings<'_> {
             }
             HostEvent::Changed { flow, endpoint } => {
                 outside.ends.observers.sender_changed(queue.now(), flow, endpoint);
+            }
+            HostEvent::ResponderChanged { flow, control } => {
+                outside.ends.observers.responder_changed(queue.now(), flow, control);
             }
         }
     }
