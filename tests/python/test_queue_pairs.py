@@ -13,6 +13,7 @@ from shallows import reports
 from shallows.runs import tables
 from shallows.series.measures import check, measure
 from test_captures import count, fields, needs_tshark
+from test_report import data
 
 MODEL = Path(__file__).parents[2] / "experiments/models/roce.toml"
 
@@ -178,3 +179,25 @@ def test_a_report_shows_rates_of_queue_pairs_that_have_no_window(tmp_path: Path)
     page = Path(reports.write_run(traced)).read_text(encoding="utf-8")
     assert "Rates of queue pairs" in page
     assert "Congestion windows" not in page
+
+
+@pytest.mark.parametrize("operation", ["write", "read"])
+def test_a_report_charts_the_alpha_of_the_host_that_sends_data(tmp_path: Path, operation: str) -> None:
+    ends = {"write": ("0..8", 8), "read": (8, "0..8")}[operation]
+    changes = {
+        "roce.operation": operation,
+        "workload.0.senders": ends[0],
+        "workload.0.receivers": ends[1],
+        "measure.flow_traces": [{"workload": 0}],
+    }
+    traced = sh.run(MODEL, changes, out=tmp_path / "run")
+    page = Path(reports.write_run(traced)).read_text(encoding="utf-8")
+    charts = {chart["name"]: chart for chart in data(page)["charts"]}
+    rates, alphas = charts["rates"], charts["alphas"]
+    assert "α of congestion controls" in page
+    assert (alphas["y"]["name"], rates["y"]["name"]) == ("α", "rate (Gb/s)")
+    assert [line["name"] for line in alphas["lines"]] == [line["name"] for line in rates["lines"]]
+    for line in alphas["lines"]:
+        values = [point[1] for point in line["points"]]
+        assert max(values) <= 1
+        assert len(set(values)) > 2

@@ -39,7 +39,7 @@ PORTS = 4
 """Maximum number of ports and pools whose backlog is drawn."""
 
 FLOWS = 4
-"""Maximum number of flows whose congestion window is drawn."""
+"""Maximum number of flows whose window, rate and α are drawn."""
 
 MOST_CURVES = 4
 """Maximum number of marking curves side by side on a page."""
@@ -238,10 +238,11 @@ def has_queues(run: Run) -> bool:
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Return charts of queues, the shared buffer, windows and rates over time."""
+    """Return charts of queues, the shared buffer, and windows, rates and α of flows over time."""
     ports, pools = _queues(run)
-    flows, paced = _traced(run, "cwnd_bytes"), _traced(run, "rate_gbps")
-    share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows) + len(paced))
+    flows, paced, alphas = (_traced(run, quantity) for quantity in ("cwnd_bytes", "rate_gbps", "alpha"))
+    drawn_lines = sum(map(len, (ports, pools, flows, paced, alphas)))
+    share = partial(charts.OverTime, share_of=drawn_lines)
     found = []
     for name, drawn in (("queues", ports), ("pool", pools)):
         if drawn:
@@ -250,6 +251,8 @@ def _over_time(run: Run) -> list[Chart]:
         found.append(_steps("windows", "Congestion windows", "window", flows, share))
     if paced:
         found.append(_steps("rates", "Rates of queue pairs", "rate", paced, share, of=Unit("Gb/s", 1)))
+    if alphas:
+        found.append(_steps("alphas", "α of congestion controls", "α", alphas, share, of=Unit("", 1)))
     return found
 
 
@@ -326,7 +329,7 @@ def _steps(
     over_time = share([*drawn.values()])
     points = over_time.points(time.size, of.size)
     lines = [Line(line, index, each) for index, (line, each) in enumerate(zip(drawn, points, strict=True))]
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({of.name})", of.name)
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({of.name})" if of.name else what, of.name)
     return Chart(name, title, "steps", x, y, lines, note=over_time.note, window=window, most=over_time.most)
 
 
