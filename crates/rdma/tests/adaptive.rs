@@ -3,7 +3,8 @@
 use shallows_core::{Duration, Instant};
 use shallows_rdma::{Adaptive, Config, Decrease, Ended, Recovery, Stats};
 
-use crate::pair::{Fate, Pair, Sent, config};
+use crate::flight::Fate;
+use crate::pair::{Pair, Sent, config};
 
 fn us(time: u64) -> Duration {
     Duration::from_micros(time)

@@ -1,5 +1,6 @@
 //! Tests of queue pairs over a network in memory, in one program: each further program takes seconds to compile and link.
 
+mod flight;
 mod pair;
 
 mod adaptive;

@@ -7,7 +7,8 @@ use shallows_rdma::congestion::{
 };
 use shallows_rdma::{Recovery, Requester};
 
-use crate::pair::{self, OVERHEAD, RATE};
+use crate::flight::{OVERHEAD, RATE};
+use crate::pair;
 
 const LINE: Rate = Rate::from_gbps(100);
 /// Round-trip time in which `LINE` sends 100,000 bytes.

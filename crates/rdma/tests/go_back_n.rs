@@ -5,7 +5,8 @@ use shallows_core::rdma::RdmaReplyKind::{Ack, Nak};
 use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
 use shallows_rdma::{Config, Ended, Recovery, Stats};
 
-use crate::pair::{Fate, Pair, Sent, config, ns};
+use crate::flight::Fate;
+use crate::pair::{Pair, Sent, config, ns};
 
 fn lost(lost: bool) -> Fate {
     Fate { lost, ..Fate::default() }

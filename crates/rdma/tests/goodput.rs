@@ -4,7 +4,8 @@ use shallows_core::Duration;
 use shallows_core::random::Stream;
 use shallows_rdma::{Config, Recovery};
 
-use crate::pair::{DELAY, Fate, Pair, Sent, config, irn, ns};
+use crate::flight::{DELAY, Fate};
+use crate::pair::{Pair, Sent, config, irn, ns};
 
 /// Packets that are sent from a loss until its NAK arrives.
 const WINDOW: u64 = 150;

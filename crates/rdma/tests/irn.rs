@@ -4,7 +4,8 @@ use shallows_core::Duration;
 use shallows_core::rdma::RdmaReplyKind::{self, Ack, SelectiveNack};
 use shallows_rdma::{Recovery, Stats};
 
-use crate::pair::{Fate, Pair, Sent, config, irn, ns};
+use crate::flight::Fate;
+use crate::pair::{Pair, Sent, config, irn, ns};
 
 fn nack(psn: u64, arrived: u64) -> (RdmaReplyKind, u64) {
     (SelectiveNack { arrived }, psn)

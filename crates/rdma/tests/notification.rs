@@ -4,7 +4,8 @@ use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Duration, Instant};
 use shallows_rdma::{Config, Notification, Recovery, Responder};
 
-use crate::pair::{Fate, Pair, Sent, config, ns};
+use crate::flight::Fate;
+use crate::pair::{Pair, Sent, config, ns};
 
 fn notifying(interval: u64, latency: u64, out_of_order: bool) -> Config {
     let [interval, latency] = [interval, latency].map(Duration::from_nanos);

@@ -1,19 +1,15 @@
-//! A queue pair over a network that delays, loses, duplicates and marks packets. Laws are checked at every step.
+//! A queue pair with WRITEs or SENDs over a network. Laws are checked at every step.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
-use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_core::{Bytes, Duration, Instant};
 use shallows_rdma::congestion;
-use shallows_rdma::{Config, Irn, Notification, Operation, Recovery, Requester, Responder, extended_headers};
+use shallows_rdma::{Config, Irn, Notification, Operation, Recovery, Requester, Responder};
 
-/// Rate of the NIC's link: one byte takes one nanosecond.
-pub(crate) const RATE: Rate = Rate::from_gbps(8);
-/// One-way delay of the network.
-pub(crate) const DELAY: Duration = Duration::from_micros(5);
-/// Size of a packet on the wire in addition to its data.
-pub(crate) const OVERHEAD: Bytes = Bytes(100);
+use crate::flight::{Fate, Flight, OVERHEAD, RATE, check_spacing};
+
 /// Number of events after which a run is considered endless.
 const MOST_EVENTS: u32 = 3_000_000;
 
@@ -44,17 +40,6 @@ pub(crate) fn ns(time: u64) -> Instant {
     Instant::ZERO + Duration::from_nanos(time)
 }
 
-/// Fate of a packet in the network.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Fate {
-    pub(crate) lost: bool,
-    pub(crate) marked: bool,
-    /// Delay in addition to [`DELAY`].
-    pub(crate) extra: Duration,
-    /// Delay of a second copy in addition to [`DELAY`]; `None` without a second copy.
-    pub(crate) copy: Option<Duration>,
-}
-
 /// Packet for which a network chooses a fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
@@ -64,8 +49,9 @@ pub(crate) enum Sent {
     Reply(RdmaReplyKind, u64),
 }
 
+#[derive(Clone, Copy)]
 enum Packet {
-    Data(RdmaData, bool),
+    Data(RdmaData),
     Reply(RdmaReply),
 }
 
@@ -80,9 +66,7 @@ pub(crate) struct Pair<'a> {
     /// Replies that the responder has sent, and the times at which it sent them.
     pub(crate) replies: Vec<(Instant, RdmaReply)>,
     network: Box<dyn FnMut(Sent) -> Fate + 'a>,
-    /// Packets in the network by their time of arrival; equal times keep the order of sending.
-    flying: BTreeMap<(Instant, u64), Packet>,
-    count: u64,
+    flight: Flight<Packet>,
     times_sent: BTreeMap<u64, u32>,
     /// First PSN that no reply to the requester has acknowledged.
     acked: u64,
@@ -104,8 +88,7 @@ impl<'a> Pair<'a> {
             data: Vec::new(),
             replies: Vec::new(),
             network: Box::new(network),
-            flying: BTreeMap::new(),
-            count: 0,
+            flight: Flight::new(),
             times_sent: BTreeMap::new(),
             acked: 0,
             missing: 0,
@@ -171,16 +154,16 @@ impl<'a> Pair<'a> {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
-        [arrival, self.requester.deadline(), self.responder.deadline()].into_iter().flatten().min()
+        [self.flight.next_arrival(), self.requester.deadline(), self.responder.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn step(&mut self) {
-        while let Some(entry) = self.flying.first_entry()
-            && entry.key().0 <= self.now
-        {
-            match entry.remove() {
-                Packet::Data(data, marked) => self.receive(&data, marked),
+        while let Some((packet, marked)) = self.flight.land(self.now) {
+            match packet {
+                Packet::Data(data) => self.receive(&data, marked),
                 Packet::Reply(reply) => {
                     self.acked = self.acked.max(reply.psn);
                     self.requester.on_reply(self.now, &reply, &[]);
@@ -217,40 +200,22 @@ impl<'a> Pair<'a> {
         assert_eq!(reply.received, self.responder.received());
         self.replies.push((self.now, reply));
         let fate = (self.network)(Sent::Reply(reply.kind, reply.psn));
-        self.fly(fate, |_| Packet::Reply(reply));
+        self.flight.send(self.now, fate, Packet::Reply(reply));
     }
 
     fn pump(&mut self) {
         while let Some(data) = self.requester.poll_transmit(self.now) {
-            self.check_spacing(&data);
+            assert_eq!(data.sent_at, self.now);
+            check_spacing(self.data.last(), &data);
             self.check_window(&data);
             self.data.push(data);
             let before = self.times_sent.entry(data.psn).or_default();
             let fate = (self.network)(Sent::Data { psn: data.psn, before: *before });
             *before += 1;
-            self.fly(fate, |marked| Packet::Data(data, marked));
+            self.flight.send(self.now, fate, Packet::Data(data));
         }
         let deadline = self.requester.deadline();
         assert!(deadline.is_none_or(|at| at > self.now), "the deadline {deadline:?} is over at {}", self.now);
-    }
-
-    fn fly(&mut self, fate: Fate, packet: impl Fn(bool) -> Packet) {
-        if fate.lost {
-            return;
-        }
-        for extra in [Some(fate.extra), fate.copy].into_iter().flatten() {
-            self.count += 1;
-            let at = self.now + DELAY + extra;
-            self.flying.insert((at, self.count), packet(fate.marked));
-        }
-    }
-
-    /// Checks that a packet follows the previous one by at least its time on the wire at line rate.
-    fn check_spacing(&self, data: &RdmaData) {
-        assert_eq!(data.sent_at, self.now);
-        let Some(last) = self.data.last() else { return };
-        let size = Bytes(u64::from(last.len)) + OVERHEAD + extended_headers(last);
-        assert!(data.sent_at >= last.sent_at + RATE.transmission_time(size), "{data:?} follows too early");
     }
 
     /// Checks that IRN has at most a window of packets in flight. A congestion control may have closed its window after a request for an

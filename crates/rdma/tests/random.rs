@@ -9,7 +9,8 @@ use shallows_rdma::{
     Adaptive, Config, Decrease, Ended, Irn, Notification, Operation, ReceiveQueue, Recovery, Send, Stats,
 };
 
-use crate::pair::{Fate, Pair, RATE, Sent, config, ns};
+use crate::flight::{Fate, RATE};
+use crate::pair::{Pair, Sent, config, ns};
 
 /// Impairments of a network: probabilities per packet, in both directions.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,5 @@
-//! Queue pairs with READs over a network that delays, loses, duplicates and marks packets. Laws are checked at every step.
+//! Queue pairs with READs over a network. Laws are checked at every step.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -12,7 +11,8 @@ use shallows_rdma::{
     Config, Ended, Notification, Operation, Read, ReadRequester, ReadResponder, Recovery, extended_headers,
 };
 
-use crate::pair::{DELAY, Fate, OVERHEAD, RATE, config, ns};
+use crate::flight::{Fate, Flight, OVERHEAD, RATE, check_spacing};
+use crate::pair::{config, ns};
 
 /// Number of events after which a run is considered endless.
 const MOST_EVENTS: u32 = 1_000_000;
@@ -38,9 +38,7 @@ struct Reads<'a> {
     /// Packets in the order in which they were sent, with the times at which they were sent.
     sent: Vec<(Instant, Packet)>,
     network: Box<dyn FnMut(&Packet) -> Fate + 'a>,
-    /// Packets in the network by their time of arrival, and whether they are marked; equal times keep the order of sending.
-    flying: BTreeMap<(Instant, u64), (Packet, bool)>,
-    count: u64,
+    flight: Flight<Packet>,
     /// Time until which the responder's class is paused.
     paused_until: Instant,
 }
@@ -55,8 +53,7 @@ impl<'a> Reads<'a> {
             now: Instant::ZERO,
             sent: Vec::new(),
             network: Box::new(network),
-            flying: BTreeMap::new(),
-            count: 0,
+            flight: Flight::new(),
             paused_until: Instant::ZERO,
         }
     }
@@ -103,17 +100,16 @@ impl<'a> Reads<'a> {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        let arrival = self.flying.first_key_value().map(|((at, _), _)| *at);
         let resumed = Some(self.paused_until).filter(|at| *at > self.now);
         let responder = self.responder.deadline().map(|at| at.max(self.paused_until));
-        [arrival, resumed, self.requester.deadline(), responder].into_iter().flatten().min()
+        [self.flight.next_arrival(), resumed, self.requester.deadline(), responder]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn step(&mut self) {
-        while let Some(entry) = self.flying.first_entry()
-            && entry.key().0 <= self.now
-        {
-            let (packet, marked) = entry.remove();
+        while let Some((packet, marked)) = self.flight.land(self.now) {
             match packet {
                 Packet::Request(request) => {
                     let nak = self.responder.on_request(&self.config, self.now, &request);
@@ -147,10 +143,7 @@ impl<'a> Reads<'a> {
         while self.now >= self.paused_until
             && let Some(response) = self.responder.poll_transmit(&self.config, self.now)
         {
-            if let Some(last) = self.responses().last() {
-                let size = Bytes(u64::from(last.len)) + OVERHEAD + extended_headers(last);
-                assert!(self.now >= last.sent_at + RATE.transmission_time(size), "{response:?} is too early");
-            }
+            check_spacing(self.responses().last(), &response);
             self.send(Packet::Response(response));
         }
     }
@@ -158,13 +151,7 @@ impl<'a> Reads<'a> {
     fn send(&mut self, packet: Packet) {
         self.sent.push((self.now, packet));
         let fate = (self.network)(&packet);
-        if fate.lost {
-            return;
-        }
-        for extra in [Some(fate.extra), fate.copy].into_iter().flatten() {
-            self.count += 1;
-            self.flying.insert((self.now + DELAY + extra, self.count), (packet, fate.marked));
-        }
+        self.flight.send(self.now, fate, packet);
     }
 
     fn responses(&self) -> impl DoubleEndedIterator<Item = &RdmaData> {

@@ -4,7 +4,8 @@ use shallows_core::Duration;
 use shallows_core::rdma::{RdmaOperation, RdmaReplyKind, RnrTimer};
 use shallows_rdma::{Config, Ended, Operation, ReceiveQueue, Recovery, Send};
 
-use crate::pair::{Fate, Pair, Sent, config, ns};
+use crate::flight::Fate;
+use crate::pair::{Pair, Sent, config, ns};
 
 /// Time of the RNR timer: 80 µs.
 const WAIT: u64 = 80_000;

@@ -4,7 +4,8 @@ use shallows_core::Bytes;
 use shallows_core::rdma::RdmaReplyKind::Ack;
 use shallows_rdma::{Config, Recovery, Requester};
 
-use crate::pair::{Pair, RATE, config, irn, ns};
+use crate::flight::RATE;
+use crate::pair::{Pair, config, irn, ns};
 
 #[test]
 fn packets_follow_each_other_at_the_line_rate() {

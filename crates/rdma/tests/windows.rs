@@ -6,7 +6,8 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{self, Telemetry, Window, dcqcn, dctcp, hpcc, swift};
 use shallows_rdma::{Config, Notification, Recovery, Requester, Stats};
 
-use crate::pair::{Fate, OVERHEAD, Pair, RATE, Sent, config, irn, ns};
+use crate::flight::{Fate, OVERHEAD, RATE};
+use crate::pair::{Pair, Sent, config, irn, ns};
 
 /// Returns DCTCP with this window, which halves the rate at the first mark.
 fn dctcp(window: Window) -> congestion::Config {
