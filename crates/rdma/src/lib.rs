@@ -12,6 +12,7 @@ mod messages;
 mod notification;
 mod pacer;
 mod ranges;
+mod reaction_point;
 mod read_requester;
 mod read_responder;
 mod recovery;

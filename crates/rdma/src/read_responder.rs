@@ -9,8 +9,8 @@ use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply, R
 use shallows_core::{Bytes, Instant, Rate};
 
 use crate::config::{Config, extended_headers};
-use crate::congestion::{self, Algorithm, Digest, Pace};
-use crate::pacer::Pacer;
+use crate::congestion::{Digest, Pace};
+use crate::reaction_point::ReactionPoint;
 
 /// The responder of READs. It sends the responses to its requests in the order of their PSNs.
 ///
@@ -18,8 +18,7 @@ use crate::pacer::Pacer;
 /// [`Self::deadline`].
 #[derive(Debug)]
 pub struct ReadResponder {
-    congestion: Algorithm,
-    pacer: Pacer,
+    reaction: ReactionPoint,
     overhead: Bytes,
     /// PSN of the next new request.
     expected: u64,
@@ -53,10 +52,8 @@ impl ReadResponder {
     /// Creates a responder that expects the request with PSN 0. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes
     /// that a response has on the wire in addition to its data and to extended headers.
     pub fn new(config: &Config, line_rate: Rate, overhead: Bytes) -> Self {
-        let congestion = config.congestion.build(line_rate);
         Self {
-            pacer: Pacer::new(congestion.pace()),
-            congestion,
+            reaction: ReactionPoint::new(&config.congestion, line_rate),
             overhead,
             expected: 0,
             naked: false,
@@ -95,13 +92,13 @@ impl ReadResponder {
     /// Handles a congestion notification packet.
     pub fn on_cnp(&mut self, config: &Config, now: Instant) {
         self.now = now;
-        self.control(config, |control, config| control.on_cnp(config, now));
+        self.reaction.control(&config.congestion, |control, config| control.on_cnp(config, now));
     }
 
     /// Returns the response to send now, if requests and rate allow one.
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<RdmaData> {
         self.now = now;
-        if now < self.pacer.ready_at() {
+        if now < self.reaction.ready_at() {
             return None;
         }
         let read = self.reads.front_mut()?;
@@ -125,8 +122,7 @@ impl ReadResponder {
         }
         self.sent = self.sent.max(response.psn + 1);
         let size = Bytes(len) + self.overhead + extended_headers(&response);
-        self.pacer.on_send(now, size);
-        self.control(config, |control, config| control.on_send(config, now, size));
+        self.reaction.on_send(&config.congestion, now, size);
         Some(response)
     }
 
@@ -136,16 +132,14 @@ impl ReadResponder {
         if self.reads.is_empty() {
             return None;
         }
-        let paced = Some(self.pacer.ready_at()).filter(|at| *at > self.now);
-        self.congestion.deadline().into_iter().chain(paced).min()
+        let paced = Some(self.reaction.ready_at()).filter(|at| *at > self.now);
+        self.reaction.deadline().into_iter().chain(paced).min()
     }
 
     /// Handles all timers of the congestion control that have expired.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
         self.now = now;
-        while self.congestion.deadline().is_some_and(|at| at <= now) {
-            self.control(config, |control, config| control.on_timer(config, now));
-        }
+        self.reaction.on_timer(&config.congestion, now);
     }
 
     /// Returns whether no response to a request is left to send.
@@ -155,12 +149,12 @@ impl ReadResponder {
 
     /// Returns the rate and window of the congestion control.
     pub fn pace(&self) -> Pace {
-        self.congestion.pace()
+        self.reaction.pace()
     }
 
     /// Returns α of the congestion control, if it has one.
     pub fn alpha(&self, config: &Config) -> Option<f64> {
-        self.congestion.alpha(&config.congestion, self.now)
+        self.reaction.alpha(&config.congestion, self.now)
     }
 
     /// Returns the number of retransmitted responses.
@@ -170,7 +164,7 @@ impl ReadResponder {
 
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
-        self.congestion.digest()
+        self.reaction.digest()
     }
 
     /// Adds the responses to a request, up to the PSN `end`. They replace responses to the same READ that are not sent yet.
@@ -179,12 +173,6 @@ impl ReadResponder {
         self.reads.retain(|read| read.end <= psn || read.psn >= end);
         let place = self.reads.partition_point(|read| read.psn < psn);
         self.reads.insert(place, Read { psn, end, offset, bytes, is_new: true });
-    }
-
-    /// Passes an event to the congestion control, and applies the rate that follows from it.
-    fn control(&mut self, config: &Config, event: impl FnOnce(&mut Algorithm, &congestion::Config)) {
-        event(&mut self.congestion, &config.congestion);
-        self.pacer.set_pace(self.congestion.pace());
     }
 
     fn nak(&self, request: &RdmaReadRequest) -> RdmaReply {

@@ -10,7 +10,7 @@ use crate::adaptive::AdaptiveTimeout;
 use crate::config::{Config, Operation, Recovery, extended_headers};
 use crate::congestion::{self, Ack, Algorithm, Digest, Loss, Pace, Telemetry};
 use crate::messages::{Messages, Segment};
-use crate::pacer::Pacer;
+use crate::reaction_point::ReactionPoint;
 use crate::recovery::Scoreboard;
 
 /// Counts of a requester.
@@ -41,7 +41,7 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Requester {
     config: Arc<Config>,
-    congestion: Algorithm,
+    reaction: ReactionPoint,
     overhead: Bytes,
     messages: Messages,
     /// First PSN that is not acknowledged.
@@ -60,7 +60,6 @@ pub struct Requester {
     fresh_nak: u64,
     /// Recovery with selective retransmission, while it lasts.
     scoreboard: Option<Box<Scoreboard>>,
-    pacer: Pacer,
     /// Time at which the retransmission timer was started; `Instant::MAX` while it is stopped.
     timer: Instant,
     /// Adaptive timeout, if the queue pair has one.
@@ -85,12 +84,10 @@ impl Requester {
     /// Creates a requester without messages. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes that a packet has
     /// on the wire in addition to its data and to the [`RETH`] in the first packet of a message.
     pub fn new(config: Arc<Config>, line_rate: Rate, overhead: Bytes) -> Self {
-        let congestion = config.congestion.build(line_rate);
-        let pacer = Pacer::new(congestion.pace());
         Self {
+            reaction: ReactionPoint::new(&config.congestion, line_rate),
             adaptive: config.adaptive.map(|config| Box::new(AdaptiveTimeout::new(config))),
             config,
-            congestion,
             overhead,
             messages: Messages::default(),
             una: 0,
@@ -101,7 +98,6 @@ impl Requester {
             unrequested: 0,
             fresh_nak: 0,
             scoreboard: None,
-            pacer,
             timer: Instant::MAX,
             retries: 0,
             rnr_until: Instant::ZERO,
@@ -117,7 +113,7 @@ impl Requester {
     /// Posts a message of `bytes` bytes, at least 1. Each message begins with a new packet.
     pub fn post(&mut self, now: Instant, bytes: u64) {
         self.now = now;
-        self.run_congestion_timers(now);
+        self.reaction.on_timer(&self.config.congestion, now);
         self.messages.push(self.config.mtu, bytes);
     }
 
@@ -169,7 +165,7 @@ impl Requester {
     pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
         self.now = now;
         let psn = self.sendable()?;
-        if now < self.pacer.ready_at() {
+        if now < self.reaction.ready_at() {
             return None;
         }
         Some(self.transmit(now, psn))
@@ -178,14 +174,14 @@ impl Requester {
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
     /// and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
-        let control = if self.is_idle() { None } else { self.congestion.deadline() };
+        let control = if self.is_idle() { None } else { self.reaction.deadline() };
         [self.expiry(), control, self.paced_until(), self.waiting_until()].into_iter().flatten().min()
     }
 
     /// Handles the expiry of a deadline: retransmission timer, timers of the congestion control.
     pub fn on_timer(&mut self, now: Instant) {
         self.now = now;
-        self.run_congestion_timers(now);
+        self.reaction.on_timer(&self.config.congestion, now);
         if self.expiry().is_some_and(|at| at <= now) {
             self.on_timeout(now);
         }
@@ -208,12 +204,12 @@ impl Requester {
 
     /// Returns the rate and the window.
     pub fn pace(&self) -> Pace {
-        self.congestion.pace()
+        self.reaction.pace()
     }
 
     /// Returns α of the congestion control, if it has one.
     pub fn alpha(&self) -> Option<f64> {
-        self.congestion.alpha(&self.config.congestion, self.now)
+        self.reaction.alpha(&self.config.congestion, self.now)
     }
 
     /// Returns the bytes that are sent and not acknowledged.
@@ -223,13 +219,11 @@ impl Requester {
 
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
-        self.congestion.digest()
+        self.reaction.digest()
     }
 
-    /// Passes an event to the congestion control, and applies the rate and the window that follow from it.
     fn control(&mut self, event: impl FnOnce(&mut Algorithm, &congestion::Config)) {
-        event(&mut self.congestion, &self.config.congestion);
-        self.pacer.set_pace(self.congestion.pace());
+        self.reaction.control(&self.config.congestion, event);
     }
 
     /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
@@ -350,18 +344,6 @@ impl Requester {
         self.timer = Instant::MAX;
     }
 
-    /// Handles all timers of the congestion control that have expired.
-    fn run_congestion_timers(&mut self, now: Instant) {
-        while let Some(at) = self.congestion.deadline().filter(|at| *at <= now) {
-            self.control(|control, config| control.on_timer(config, now));
-            assert_ne!(
-                self.congestion.deadline(),
-                Some(at),
-                "the handler of a timer moves or clears its deadline"
-            );
-        }
-    }
-
     /// Returns the time at which the retransmission timer expires. IRN's timeout depends on the number of packets in flight at present
     /// (section 3.1), so that the deadline moves as packets are sent.
     fn expiry(&self) -> Option<Instant> {
@@ -386,7 +368,7 @@ impl Requester {
     /// Returns the time for which the next packet waits, if only the rate delays it.
     fn paced_until(&self) -> Option<Instant> {
         self.sendable()?;
-        Some(self.pacer.ready_at()).filter(|at| *at > self.now)
+        Some(self.reaction.ready_at()).filter(|at| *at > self.now)
     }
 
     /// Returns the PSN of the next packet that data and window allow. A lost packet needs no window, because it replaces a packet that is
@@ -413,7 +395,7 @@ impl Requester {
         {
             return false;
         }
-        let Some(window) = self.pacer.window() else { return true };
+        let Some(window) = self.reaction.window() else { return true };
         self.messages.offset(self.config.mtu, self.next) - self.acked < window.0
     }
 
@@ -449,8 +431,7 @@ impl Requester {
             utilisation: self.config.congestion.pint().map(|_| NonZeroU16::MIN),
         };
         let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
-        self.pacer.on_send(now, size);
-        self.control(|control, config| control.on_send(config, now, size));
+        self.reaction.on_send(&self.config.congestion, now, size);
         if self.timer == Instant::MAX {
             self.timer = now;
         }
