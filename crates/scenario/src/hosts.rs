@@ -269,7 +269,7 @@ impl<'de> Deserialize<'de> for HostSet {
                 }
                 HostSet::of(Some(parts)).ok_or_else(|| {
                     de::Error::custom(format!(
-                        "must have at most {MAX_LONG_PARTS} parts that are names or ranges with a step"
+                        "can have at most {MAX_LONG_PARTS} single names and ranges with a step in total; ranges without a step do not count"
                     ))
                 })
             }

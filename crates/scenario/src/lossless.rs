@@ -171,7 +171,7 @@ fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
     GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
 }
 
-/// Returns 2 to this power, which is from -31 to 31.
+/// Returns 2 to the power of `exponent`, which must be from -31 to 31.
 pub(crate) fn power_of_two(exponent: i8) -> f64 {
     let power = f64::from(1_u32 << exponent.unsigned_abs());
     if exponent < 0 { 1.0 / power } else { power }

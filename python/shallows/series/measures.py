@@ -47,7 +47,9 @@ def _has_one_payload(offered: Offered) -> None:
 def _nothing(words: Sequence[str]) -> None:
     """Reject words after the name of a metric that takes no words."""
     if words:
-        raise UnknownMetric(f"the metric must not have the words {'.'.join(words)!r}", "remove these words")
+        raise UnknownMetric(
+            f"the name of this metric must not contain {'.'.join(words)!r}", "remove it from the name"
+        )
 
 
 def _percentile(words: Sequence[str]) -> float:

@@ -38,7 +38,7 @@ impl Flows {
         }
     }
 
-    /// Adds a flow unless it has a record. If all flows are recorded, they must be added in ascending order of their numbers.
+    /// Adds a record for a flow that has none. In a run that records every flow, the caller adds flows in ascending order of their numbers.
     pub(crate) fn know(&mut self, number: u32, flow: &Flow) {
         if self.get(number).is_some() {
             return;

@@ -124,7 +124,7 @@ impl Watch {
         self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY)
     }
 
-    /// Returns whether a packet that starts to leave must be seen: by an observer, or by a watchdog that can drop it.
+    /// Returns whether an observer or a watchdog must be called when a packet starts to leave. The watchdog can drop the packet.
     #[inline]
     pub(crate) fn sees_departures(self) -> bool {
         self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY | Self::DROPS)

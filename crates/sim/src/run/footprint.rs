@@ -26,8 +26,8 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// Returns the minimum memory of a run of `experiment` for each kind of objects, largest first. The list is never empty, because each host
-/// is connected to a switch, which has a route.
+/// Returns the minimum memory of a run of `experiment` for each kind of object, largest first. The list has at least one entry, because
+/// every experiment has a switch with a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];

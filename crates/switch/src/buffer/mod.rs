@@ -401,7 +401,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Stores a packet of `size` in `queue` and returns its memory, or the reason for refusing the packet.
+    /// Stores a packet of `size` in `queue`. Returns the memory that holds the packet, or the reason for refusing it.
     #[inline]
     pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let memory = self.room(queue, size)?;

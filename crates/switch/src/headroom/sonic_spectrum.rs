@@ -87,7 +87,7 @@ pub struct Headroom {
     pub tile: f64,
     /// Bytes of memory occupied per arriving byte, given the share of small packets.
     pub occupancy: f64,
-    /// Additions of [`Version::Compensated`], after rounding.
+    /// Bytes that [`Version::Compensated`] adds after rounding.
     pub compensation: Bytes,
     /// `xoff` of SONiC's buffer profile: the headroom.
     pub xoff: Bytes,

@@ -111,7 +111,7 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         raise ShallowsError("at least one file is needed, got none", REMEDY)
     if len(found) > MOST_FILES:
         raise ShallowsError(
-            f"at most {MOST_FILES} files are allowed, got {len(found)}", "name the files of one switch"
+            f"at most {MOST_FILES} files are allowed, got {len(found)}", "pass only the files of one switch"
         )
     return found
 

@@ -581,7 +581,7 @@ class _Reader:
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
-        """Add to the list of ignored statements those that refer to an undefined object or define an unused one."""
+        """Add statements about undefined or unused objects to the list of ignored statements."""
         drawn = {
             profile
             for name, each in self.schedulers.items()

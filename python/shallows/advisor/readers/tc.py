@@ -133,7 +133,10 @@ class _Device:
 
 @lru_cache(maxsize=256)
 def _queues(bands: int, strict: int, quanta: tuple[int, ...], *, ordered: bool) -> tuple[Queue, ...]:
-    """Return bands as queues: `strict` ones first, then those with quanta; equal devices share the result."""
+    """Return the bands as queues: strict bands first, then bands with a quantum.
+
+    Devices with the same configuration get the same cached result.
+    """
     orders = [Scheduler("strict")] * strict
     orders += [Scheduler("dwrr", quantum) for quantum in quanta[: bands - strict]]
     orders += [Scheduler("dwrr")] * (bands - len(orders))

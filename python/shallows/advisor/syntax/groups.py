@@ -168,7 +168,8 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"the groups have too many wildcards: expanding them needs more than {MOST_COMPARISONS:,} comparisons",
+                "the groups have too many wildcards: expanding them needs more than "
+                f"{MOST_COMPARISONS:,} comparisons",
                 "pass the file of only one switch, or replace the wildcards with names",
             )
 

@@ -80,5 +80,5 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
         metavar="RATE",
-        help="rate of the ports for which the configuration has none, such as 100Gbps",
+        help="port rate, such as 100Gbps, for ports whose rate is missing from the configuration",
     )

@@ -22,7 +22,8 @@ def _examples(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="EXAMPLE",
-        help="name of an example to copy into this folder, or of a group of examples to list; default: list all examples",
+        help="name of an example to copy into this folder, or of a group of examples to list; "
+        "default: list all examples",
     )
     add_json(parser)
 

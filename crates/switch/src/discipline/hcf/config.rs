@@ -25,7 +25,7 @@ pub struct Config {
     pub rekey: Rekey,
     /// Effect on a packet's bins when the packet joins LP, the queue of low priority.
     pub footnote: Footnote,
-    /// Change of the queues' roles when HP, the queue of high priority, has become empty.
+    /// Rule by which the queues exchange roles when the high-priority queue (HP) becomes empty.
     pub swap: Swap,
 }
 
