@@ -34,6 +34,8 @@ pub struct FlowRecord {
 pub struct Sent {
     /// Address of the flow's connection.
     pub address: Address,
+    /// Time at which the queue pair of the flow passed the flow's first packet to its NIC; `None` before, and for TCP.
+    pub first_sent: Option<Instant>,
     /// Time at which every byte was acknowledged; `None` if some bytes are unacknowledged.
     pub acked_at: Option<Instant>,
     /// Number of times that the retransmission timer expired.
@@ -65,6 +67,13 @@ pub struct Received {
 pub enum End {
     Received,
     Acked,
+}
+
+impl Sent {
+    /// Creates the record of a flow that begins on the connection with this address.
+    pub fn on(address: Address) -> Self {
+        Self { address, first_sent: None, acked_at: None, timeouts: 0, retransmits: 0, longest_gap: None }
+    }
 }
 
 impl FlowRecord {
@@ -99,6 +108,12 @@ impl FlowRecord {
     /// Returns the time at which the sender received the acknowledgement of the last byte.
     pub fn acked_at(&self) -> Option<Instant> {
         self.sent.and_then(|sent| sent.acked_at)
+    }
+
+    /// Returns the time for which the flow waited until its queue pair passed its first packet to the NIC; `None` for TCP.
+    pub fn queued(&self) -> Option<Duration> {
+        let first_sent = self.sent.and_then(|sent| sent.first_sent);
+        first_sent.map(|at| at - self.arrival)
     }
 
     /// Returns the bytes that reached the receiver in order.

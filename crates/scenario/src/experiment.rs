@@ -353,6 +353,8 @@ pub enum Connections {
     Persistent {
         /// Number of connections of each pair at the start of the run.
         per_pair: u32,
+        /// Largest number of flows on a connection at a time; more than 1 only for queue pairs, with [`WhenBusy::Queue`].
+        queue_depth: u32,
         /// Rule for a flow that finds every connection of its host pair busy.
         when_busy: WhenBusy,
         /// Data that each connection sends before its first flow; `None` for no such data.

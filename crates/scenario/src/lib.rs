@@ -32,6 +32,7 @@ mod pattern;
 mod pausing;
 mod ports;
 mod quantity;
+mod queue_depth;
 mod read_operation;
 mod renamed;
 mod resolve;

@@ -5,13 +5,17 @@ use shallows_rdma::congestion::{Config as Control, Window};
 use crate::check::Checker;
 use crate::own_roce::OwnRoces;
 use crate::resolved::Resolved;
-use crate::spec::{Roce, RoceRecovery, Workload};
+use crate::spec::{Read, Roce, RoceRecovery, Workload};
 
-/// Largest number of READs of a queue pair that are requested and have not arrived: the usual value of `ibv_qp_attr.max_rd_atomic`.
-pub(crate) const OUTSTANDING: u32 = 16;
+/// Largest value of `ibv_qp_attr.max_rd_atomic`, a number of 8 bits.
+const MOST_OUTSTANDING: u32 = u8::MAX as u32;
 
-/// Rejects settings of queue pairs that need acknowledgements of data.
-pub(crate) fn check(roce: &Roce, control: &Control, checker: &mut Checker<'_>) {
+/// Rejects invalid limits of outstanding READs, and settings of queue pairs that need acknowledgements of data.
+pub(crate) fn check(roce: &Roce, read: &Read, control: &Control, checker: &mut Checker<'_>) {
+    let outstanding = read.max_rd_atomic;
+    checker.require((1..=MOST_OUTSTANDING).contains(&outstanding), "roce.operation.max_rd_atomic", || {
+        format!("must be from 1 to {MOST_OUTSTANDING}, got {outstanding}")
+    });
     let is_in_order = matches!(&roce.recovery, RoceRecovery::GoBackN(given) if given.reordering == 0);
     checker.require(is_in_order, "roce.recovery", || {
         "must be \"go-back-n\" without reordering with READs: responses are not acknowledged, and the requester requests \

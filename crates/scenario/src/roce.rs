@@ -11,6 +11,7 @@ use crate::check::Checker;
 use crate::memory::in_bytes;
 use crate::own_roce::{OwnRoce, OwnRoces, key_of_group};
 use crate::quantity::{Automatic, Backpressure, Size};
+use crate::queue_depth;
 use crate::read_operation;
 use crate::resolved::Resolved;
 use crate::roce_congestion;
@@ -102,6 +103,7 @@ pub(crate) fn build(
         refuse_tables(spec, checker);
     }
     read_operation::check_workloads(spec, own, checker);
+    queue_depth::check(spec, checker);
     roce_ends::check_operations(own, checker);
     let convert = |roce: &Roce| {
         let setting = setting(spec, roce, network);
@@ -268,7 +270,7 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     match &roce.operation {
         RoceOperation::Write(_) => {}
         RoceOperation::Send(send) => check_send(send, &roce.recovery, checker),
-        RoceOperation::Read(_) => read_operation::check(roce, &config.congestion, checker),
+        RoceOperation::Read(read) => read_operation::check(roce, read, &config.congestion, checker),
     }
     match &roce.recovery {
         RoceRecovery::GoBackN(given) => {
@@ -368,9 +370,7 @@ fn operation(operation: &RoceOperation) -> rdma::Operation {
             // `ibv_modify_qp(3)`: 7 means infinite retries.
             rnr_retry: (send.rnr_retry < MOST_RETRIES).then_some(send.rnr_retry),
         }),
-        RoceOperation::Read(_) => {
-            rdma::Operation::Read(rdma::Read { outstanding: read_operation::OUTSTANDING })
-        }
+        RoceOperation::Read(read) => rdma::Operation::Read(rdma::Read { outstanding: read.max_rd_atomic }),
     }
 }
 

@@ -30,8 +30,12 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     assert!(e.network.links[32..].iter().all(|link| link.reserved == Bytes(131_072)));
     let warm_up =
         WarmUp { bytes: Bytes(8_960), from: Instant(100_000_000_000), to: Instant(600_000_000_000) };
-    let connections =
-        Connections::Persistent { per_pair: 10, when_busy: WhenBusy::OpenAnother, warm_up: Some(warm_up) };
+    let connections = Connections::Persistent {
+        per_pair: 10,
+        queue_depth: 1,
+        when_busy: WhenBusy::OpenAnother,
+        warm_up: Some(warm_up),
+    };
     assert_eq!(e.connections, [connections]);
     assert_eq!(e.pairs[0].iter().count(), 24 * 8);
 }

@@ -44,6 +44,7 @@ mod queries;
 mod queueing;
 mod roce;
 mod roce_controls;
+mod roce_depth;
 mod roce_groups;
 mod roce_operations;
 mod roce_reads;

@@ -288,7 +288,8 @@ impl<'a> Load<'a> {
                 None => self.open_new(&flow).map(Some),
             };
         };
-        let pool = self.pools.entry((flow.workload, flow.source, flow.destination)).or_default();
+        let pool =
+            self.pools.entry((flow.workload, flow.source, flow.destination)).or_insert_with(|| Pool::new(1));
         if let Some(idle) = pool.take() {
             return Ok(Some(idle as usize));
         }
@@ -327,7 +328,7 @@ impl<'a> Load<'a> {
         class: u8,
     ) -> io::Result<()> {
         let index = self.open(source, destination, SERVICE_PORT, class)?;
-        let pool = self.pools.entry((workload, source, destination)).or_default();
+        let pool = self.pools.entry((workload, source, destination)).or_insert_with(|| Pool::new(1));
         let slot = u32::try_from(index).expect("fewer than 2^32 connections");
         self.connections[index].place_in_pool = Some(pool.add(slot));
         Ok(())
@@ -416,13 +417,7 @@ impl<'a> Load<'a> {
         connection.end = record.size.map_or(u64::MAX, |size| connection.written + size.0);
         (connection.sending, connection.receiving) = (Some(number), Some(number));
         (connection.last, connection.gap) = (now, Duration::ZERO);
-        record.sent = Some(Sent {
-            address: connection.address,
-            acked_at: None,
-            timeouts: 0,
-            retransmits: 0,
-            longest_gap: None,
-        });
+        record.sent = Some(Sent::on(connection.address));
         self.write(index)
     }
 

@@ -108,6 +108,8 @@ pub struct FlowOutcome {
     /// Time from arrival to completion; `measure.fct` in the scenario determines whether the receiver or the sender completes the flow.
     /// `None` if unfinished.
     pub completion_time: Option<Duration>,
+    /// Time from arrival until the queue pair of the flow passed its first packet to the NIC; `None` for a flow that was not sent, and for TCP.
+    pub queued: Option<Duration>,
     /// Number of expiries of the flow's retransmission timer.
     pub timeouts: u32,
     /// Number of retransmitted segments.
@@ -204,6 +206,7 @@ impl Report {
             size: flow.size,
             delivered: flow.delivered(),
             completion_time: flow.completion_time(self.end_of_flows()),
+            queued: flow.queued(),
             timeouts: flow.timeouts(),
             retransmits: flow.retransmits(),
             longest_ack_gap: flow.sent.and_then(|sent| sent.longest_gap),

@@ -126,6 +126,10 @@ impl Report {
             ("longest_arrival_gap_us", gaps(|flow| flow.received.and_then(|received| received.longest_gap))),
             ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
         ];
+        if self.experiment.has_queue_pairs() {
+            let queued = |flow: &FlowRecord| flow.queued().map(|time| time.as_micros_f64());
+            columns.push(("queued_us", Column::OptionalFloats(flows.iter().map(queued).collect())));
+        }
         if groups.any() {
             columns.push(("group", group(|flow| flow.source)));
             columns.push(("to_group", group(|flow| flow.destination)));

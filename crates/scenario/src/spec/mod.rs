@@ -48,7 +48,7 @@ pub(crate) use query::*;
 pub(crate) use receiver::*;
 pub(crate) use recovery::*;
 pub(crate) use roce::{
-    AdaptiveTimeout, Cnp, Decrease, Irn, NicSend, Roce, RoceOperation, RoceRecovery, Send, Transport,
+    AdaptiveTimeout, Cnp, Decrease, Irn, NicSend, Read, Roce, RoceOperation, RoceRecovery, Send, Transport,
 };
 pub(crate) use roce_congestion::RoceCongestion;
 pub(crate) use switch::{Buffer, Ecmp, PortOverride, Switch};
@@ -148,6 +148,36 @@ impl Workload {
             Self::BlockTransfer(w) => w.transport,
             Self::FlowList(w) => w.transport,
             Self::Udp(_) | Self::Ping(_) => Transport::Tcp,
+        }
+    }
+
+    /// Returns the persistent connections of the workload, or `None` if it has none.
+    pub(crate) fn pools(&self) -> Option<&Persistent> {
+        let connections = match self {
+            Self::Poisson(w) => &w.connections,
+            Self::Incast(w) => &w.connections,
+            Self::PartitionAggregate(w) => &w.connections,
+            Self::BlockTransfer(w) => &w.connections,
+            Self::FlowList(w) => &w.connections,
+            Self::LongLived(_) | Self::Udp(_) | Self::Ping(_) => return None,
+        };
+        match connections {
+            Connections::Persistent(pools) => Some(pools),
+            Connections::New(_) => None,
+        }
+    }
+
+    /// Returns the class of service of the workload's packets.
+    pub(crate) fn class(&self) -> &Class {
+        match self {
+            Self::Poisson(w) => &w.class,
+            Self::LongLived(w) => &w.class,
+            Self::Incast(w) => &w.class,
+            Self::PartitionAggregate(w) => &w.class,
+            Self::BlockTransfer(w) => &w.class,
+            Self::FlowList(w) => &w.class,
+            Self::Udp(w) => &w.class,
+            Self::Ping(w) => &w.class,
         }
     }
 

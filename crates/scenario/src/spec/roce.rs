@@ -156,9 +156,14 @@ impl Default for RoceOperation {
 pub(crate) struct Write {}
 
 /// RDMA READ.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Read {}
+pub(crate) struct Read {
+    /// Largest number of READs of a queue pair that were requested and have not arrived (`ibv_qp_attr.max_rd_atomic`), from 1 to 255. Default
+    /// 16. It takes effect if `connections.queue_depth` is larger.
+    #[serde(default = "sixteen", skip_serializing_if = "is_sixteen")]
+    pub(crate) max_rd_atomic: u32,
+}
 
 /// SEND, and the receive queue of its receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -256,6 +261,14 @@ fn one() -> u32 {
 
 fn three() -> u32 {
     3
+}
+
+fn sixteen() -> u32 {
+    16
+}
+
+fn is_sixteen(number: &u32) -> bool {
+    *number == sixteen()
 }
 
 fn seven() -> u32 {

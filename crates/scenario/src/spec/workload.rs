@@ -205,6 +205,10 @@ pub(crate) struct Persistent {
     /// Rule for a flow that finds every connection of its host pair busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
+    /// Largest number of messages of a queue pair that are posted and not complete. More than one only with `transport = "roce"` and
+    /// `when_busy = "queue"`. Default 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(crate) queue_depth: u32,
     /// Data that each connection sends before the first flow. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warm_up: Option<WarmUp>,
@@ -533,6 +537,10 @@ fn ping_payload() -> Size {
 
 fn one() -> u32 {
     1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == one()
 }
 
 fn one_byte() -> Size {

@@ -304,7 +304,12 @@ impl Builder<'_, '_, '_> {
             });
             WarmUp { bytes: warm_up.bytes.0, from: Instant(warm_up.from.0.0), to: Instant(warm_up.to.0.0) }
         });
-        fits.then_some(Connections::Persistent { per_pair: c.per_pair, when_busy: c.when_busy, warm_up })
+        fits.then_some(Connections::Persistent {
+            per_pair: c.per_pair,
+            queue_depth: c.queue_depth,
+            when_busy: c.when_busy,
+            warm_up,
+        })
     }
 
     fn long_lived(&mut self, w: &spec::LongLived, key: &str) -> Option<()> {
@@ -395,6 +400,16 @@ impl Builder<'_, '_, '_> {
         if persistent && columns.contains(&"port") {
             let message = format!("must be \"new\", because {} has a column \"port\"", w.path);
             return self.refuse(&format!("{key}.connections"), &message);
+        }
+        let depth =
+            if let spec::Connections::Persistent(pools) = &w.connections { pools.queue_depth } else { 1 };
+        if depth > 1 && columns.contains(&"class") {
+            let message = format!(
+                "must be 1 (the default), because {} has a column \"class\": messages of a queue pair with different \
+                 classes would overtake each other, got {depth}",
+                w.path
+            );
+            return self.refuse(&format!("{key}.connections.queue_depth"), &message);
         }
         if w.class != spec::Class::default() && columns.contains(&"class") {
             let message = format!(

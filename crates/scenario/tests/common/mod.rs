@@ -20,6 +20,7 @@ pub(crate) fn read(path: &str) -> Result<String, String> {
         "flows.csv" => include_str!("../flows.csv"),
         "late.csv" => include_str!("../late.csv"),
         "chain.csv" => "start_ns,source,destination,bytes,on_received,after\n0,0,1,9,go,\n0,1,0,9,,go\n",
+        "classes.csv" => "start_ns,source,destination,bytes,class\n0,0,1,9,3\n0,0,1,9,4\n",
         "sizes.cdf" => include_str!("../sizes.cdf"),
         // With a byte-order mark, as spreadsheets write it.
         "marked.csv" => "\u{feff}start_ns,source,destination,bytes\n0,0,1,9\n",

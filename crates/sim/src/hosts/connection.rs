@@ -8,7 +8,7 @@
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
 
-use crate::hosts::endpoint::{Endpoint, Sink};
+use crate::hosts::endpoint::{Endpoint, Repairs, Sink};
 use crate::hosts::gap::Gap;
 use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::account::Account;
@@ -45,7 +45,7 @@ pub(crate) struct SenderSide {
     pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
     pub(crate) generation: u32,
-    /// Number of the current flow; `None` if the sender has no flow.
+    /// Number of the current flow; `None` if the sender has no flow. On a queue pair, it is the oldest message that is not complete.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the first byte of the current flow; `flow_end` is the sequence number after the last byte.
     pub(crate) flow_start: u64,
@@ -54,7 +54,8 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// How many timeouts, and how many retransmissions, the sender had before the current flow.
+    /// How many timeouts, and how many retransmissions, of the sender do not count for the current flow: those before it, and those of
+    /// packets of later messages.
     pub(crate) before: (u32, u32),
     /// Longest time between two acknowledgements of new data during the current flow.
     pub(crate) gap: Gap,
@@ -91,6 +92,12 @@ impl SenderSide {
             }),
             None => Framing::BeforeFlows { workload: self.workload_of_pool },
         }
+    }
+
+    /// Returns the timeouts and the retransmissions of the current flow.
+    pub(crate) fn repairs(&self) -> Repairs {
+        let Repairs { timeouts, retransmits } = self.endpoint.repairs();
+        Repairs { timeouts: timeouts - self.before.0, retransmits: retransmits - self.before.1 }
     }
 }
 

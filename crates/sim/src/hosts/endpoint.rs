@@ -1,8 +1,10 @@
 //! Endpoints of connections: an enum of transports for the sending side ([`Endpoint`]), and one for the receiving side ([`Sink`]).
 //!
 //! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`],
-//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or pools of connections, which are the same for all transports.
+//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or pools of connections, which are the same for all transports. They only
+//! store the messages that a queue pair has in addition to its current flow.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use shallows_core::{Bytes, Instant, Rate};
@@ -11,6 +13,7 @@ use shallows_rdma::congestion::Digest;
 use shallows_rdma::{Ended, ReadRequester, ReadResponder, Requester, Responder, Stats};
 use shallows_transport::{Config, Receiver, Sender};
 
+use crate::hosts::message::{Arriving, Posted};
 use crate::hosts::packet::Framing;
 use crate::hosts::transports::Transport;
 
@@ -20,11 +23,23 @@ use crate::hosts::transports::Transport;
 pub(crate) enum Endpoint {
     /// A TCP sender.
     Tcp(Sender),
-    /// The requester of a queue pair.
-    QueuePair(Box<Requesting>),
+    /// The send queue of a queue pair.
+    QueuePair(Box<SendQueue>),
 }
 
-/// Requester of a queue pair. It has an enum of its own, so that TCP connections have only one alternative.
+/// Send queue of a queue pair. It is boxed, so that TCP connections have only one alternative and need no memory for it.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    pub(crate) requesting: Requesting,
+    /// Messages that were posted after the sender's current flow, oldest first.
+    pub(super) later: VecDeque<Posted>,
+    /// Number of messages in `later` during which every change of the sender is recorded.
+    pub(super) traced: u32,
+    /// Whether the queue pair has ended with an error and its messages are recorded as failed.
+    pub(super) has_failed: bool,
+}
+
+/// Requester of a queue pair.
 #[derive(Debug)]
 pub(crate) enum Requesting {
     /// WRITEs or SENDs.
@@ -47,13 +62,14 @@ impl Endpoint {
     pub(super) fn new(transport: &Transport, line_rate: Rate) -> Self {
         match &transport.queue_pairs {
             None => Self::Tcp(Sender::new(&transport.config)),
-            Some(config) if transport.reads() => {
-                Self::QueuePair(Box::new(Requesting::Reads(ReadRequester::new(Arc::clone(config)))))
-            }
             Some(config) => {
-                let overhead = Bytes(transport.header_bytes.into());
-                let requester = Requester::new(Arc::clone(config), line_rate, overhead);
-                Self::QueuePair(Box::new(Requesting::Messages(requester)))
+                let requesting = Requesting::new(Arc::clone(config), transport, line_rate);
+                Self::QueuePair(Box::new(SendQueue {
+                    requesting,
+                    later: VecDeque::new(),
+                    traced: 0,
+                    has_failed: false,
+                }))
             }
         }
     }
@@ -72,7 +88,7 @@ impl Endpoint {
     fn ended(&self) -> Option<Ended> {
         match self {
             Self::Tcp(_) => None,
-            Self::QueuePair(requesting) => match &**requesting {
+            Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => requester.ended(),
                 Requesting::Reads(requester) => requester.ended(),
             },
@@ -100,7 +116,7 @@ impl Endpoint {
     /// Returns the requester of the queue pair with WRITEs or SENDs.
     pub(super) fn requester(&mut self) -> &mut Requester {
         match self {
-            Self::QueuePair(requesting) => match &mut **requesting {
+            Self::QueuePair(queue) => match &mut queue.requesting {
                 Requesting::Messages(requester) => requester,
                 Requesting::Reads(_) => unreachable!("{NO_QUEUE_PAIR}"),
             },
@@ -110,8 +126,8 @@ impl Endpoint {
 
     /// Returns the requester of the queue pair if it carries READs.
     pub(super) fn read_requester(&self) -> Option<&ReadRequester> {
-        let Self::QueuePair(requesting) = self else { return None };
-        match &**requesting {
+        let Self::QueuePair(queue) = self else { return None };
+        match &queue.requesting {
             Requesting::Messages(_) => None,
             Requesting::Reads(requester) => Some(requester),
         }
@@ -119,10 +135,26 @@ impl Endpoint {
 
     /// Returns the requester of the queue pair for modification if it carries READs.
     pub(super) fn read_requester_mut(&mut self) -> Option<&mut ReadRequester> {
-        let Self::QueuePair(requesting) = self else { return None };
-        match &mut **requesting {
+        let Self::QueuePair(queue) = self else { return None };
+        match &mut queue.requesting {
             Requesting::Messages(_) => None,
             Requesting::Reads(requester) => Some(requester),
+        }
+    }
+
+    /// Returns the send queue of the queue pair; `None` for TCP.
+    pub(super) fn send_queue(&self) -> Option<&SendQueue> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::QueuePair(queue) => Some(queue),
+        }
+    }
+
+    /// Returns the send queue of the queue pair for modification; `None` for TCP.
+    pub(super) fn send_queue_mut(&mut self) -> Option<&mut SendQueue> {
+        match self {
+            Self::Tcp(_) => None,
+            Self::QueuePair(queue) => Some(queue),
         }
     }
 
@@ -130,7 +162,7 @@ impl Endpoint {
     pub(super) fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         match self {
             Self::Tcp(sender) => sender.write(config, now, bytes),
-            Self::QueuePair(requesting) => match &mut **requesting {
+            Self::QueuePair(queue) => match &mut queue.requesting {
                 Requesting::Messages(requester) => requester.post(now, bytes),
                 Requesting::Reads(requester) => requester.post(bytes),
             },
@@ -149,9 +181,20 @@ impl Endpoint {
     pub(super) fn written(&self) -> u64 {
         match self {
             Self::Tcp(sender) => sender.written(),
-            Self::QueuePair(requesting) => match &**requesting {
+            Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => requester.posted(),
                 Requesting::Reads(requester) => requester.posted(),
+            },
+        }
+    }
+
+    /// Returns the number of bytes of the queue pair that are acknowledged, or have arrived in response to READs; 0 for TCP.
+    pub(super) fn completed(&self) -> u64 {
+        match self {
+            Self::Tcp(_) => 0,
+            Self::QueuePair(queue) => match &queue.requesting {
+                Requesting::Messages(requester) => requester.acked(),
+                Requesting::Reads(requester) => requester.received(),
             },
         }
     }
@@ -163,7 +206,7 @@ impl Endpoint {
                 let stats = sender.stats();
                 Repairs { timeouts: stats.timeouts, retransmits: stats.retransmits }
             }
-            Self::QueuePair(requesting) => match &**requesting {
+            Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => Repairs::of(requester.stats()),
                 Requesting::Reads(requester) => Repairs::of(requester.stats()),
             },
@@ -174,7 +217,7 @@ impl Endpoint {
     pub(super) fn counts(&self) -> QueuePairCounts {
         let (stats, digest, rnr_naks) = match self {
             Self::Tcp(_) => return QueuePairCounts::default(),
-            Self::QueuePair(requesting) => match &**requesting {
+            Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => {
                     (requester.stats(), requester.digest(), requester.rnr_naks())
                 }
@@ -198,7 +241,7 @@ impl Endpoint {
     pub(super) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Tcp(sender) => sender.deadline(),
-            Self::QueuePair(requesting) => match &**requesting {
+            Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => requester.deadline(),
                 Requesting::Reads(requester) => requester.deadline(),
             },
@@ -209,7 +252,7 @@ impl Endpoint {
     pub(super) fn on_timer(&mut self, config: &Config, now: Instant) {
         match self {
             Self::Tcp(sender) => sender.on_timer(config, now),
-            Self::QueuePair(requesting) => match &mut **requesting {
+            Self::QueuePair(queue) => match &mut queue.requesting {
                 Requesting::Messages(requester) => requester.on_timer(now),
                 Requesting::Reads(requester) => requester.on_timer(now),
             },
@@ -224,6 +267,16 @@ impl Endpoint {
             // A NIC serves its queue pairs in turns: each has at most one packet in the NIC's queue, and sends the next when it departs.
             Self::QueuePair(_) => true,
         }
+    }
+}
+
+impl Requesting {
+    fn new(config: Arc<shallows_rdma::Config>, transport: &Transport, line_rate: Rate) -> Self {
+        if transport.reads() {
+            return Self::Reads(ReadRequester::new(config));
+        }
+        let overhead = Bytes(transport.header_bytes.into());
+        Self::Messages(Requester::new(config, line_rate, overhead))
     }
 }
 
@@ -257,13 +310,21 @@ pub(crate) enum Sink {
     QueuePair(Box<Responding>),
 }
 
-/// Responder of a queue pair. It has an enum of its own, as [`Requesting`].
+/// Responder of a queue pair. It has an enum of its own, so that TCP connections have only one alternative.
 #[derive(Debug)]
 pub(crate) enum Responding {
     /// WRITEs or SENDs.
-    Messages(Responder),
+    Messages(Messages),
     /// READs, whose responder sends the data.
     Reads(Reads),
+}
+
+/// The responder of a queue pair with WRITEs or SENDs, and the messages of which it has seen packets.
+#[derive(Debug)]
+pub(crate) struct Messages {
+    responder: Responder,
+    /// Messages after the receiver's current flow of which packets have arrived, in order of their data.
+    pub(super) later: VecDeque<Arriving>,
 }
 
 /// The responder of a queue pair with READs, and its use of the NIC.
@@ -300,7 +361,10 @@ impl Sink {
                     traced: false,
                 })))
             }
-            Some(config) => Self::QueuePair(Box::new(Responding::Messages(Responder::new(config)))),
+            Some(config) => Self::QueuePair(Box::new(Responding::Messages(Messages {
+                responder: Responder::new(config),
+                later: VecDeque::new(),
+            }))),
         }
     }
 
@@ -317,10 +381,28 @@ impl Sink {
     pub(super) fn responder(&mut self) -> &mut Responder {
         match self {
             Self::QueuePair(responding) => match &mut **responding {
-                Responding::Messages(responder) => responder,
+                Responding::Messages(messages) => &mut messages.responder,
                 Responding::Reads(_) => unreachable!("{NO_QUEUE_PAIR}"),
             },
             Self::Tcp(_) => unreachable!("{NO_QUEUE_PAIR}"),
+        }
+    }
+
+    /// Returns the responder's side of WRITEs or SENDs; `None` for TCP and READs.
+    pub(super) fn messages(&self) -> Option<&Messages> {
+        let Self::QueuePair(responding) = self else { return None };
+        match &**responding {
+            Responding::Messages(messages) => Some(messages),
+            Responding::Reads(_) => None,
+        }
+    }
+
+    /// Returns the responder's side of WRITEs or SENDs for modification; `None` for TCP and READs.
+    pub(super) fn messages_mut(&mut self) -> Option<&mut Messages> {
+        let Self::QueuePair(responding) = self else { return None };
+        match &mut **responding {
+            Responding::Messages(messages) => Some(messages),
+            Responding::Reads(_) => None,
         }
     }
 
@@ -350,7 +432,7 @@ impl Sink {
         match self {
             Self::Tcp(receiver) => receiver.received(),
             Self::QueuePair(responding) => match &**responding {
-                Responding::Messages(responder) => responder.received(),
+                Responding::Messages(messages) => messages.responder.received(),
                 Responding::Reads(_) => 0,
             },
         }
@@ -362,7 +444,7 @@ impl Sink {
         match self {
             Self::Tcp(receiver) => receiver.deadline(),
             Self::QueuePair(responding) => match &**responding {
-                Responding::Messages(responder) => responder.deadline(),
+                Responding::Messages(messages) => messages.responder.deadline(),
                 Responding::Reads(reads) => reads.responder.deadline(),
             },
         }

@@ -4,7 +4,8 @@ use shallows_core::{Duration, Instant, Numbered, prefetch_lines};
 use shallows_measure::FlowRecord;
 use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 
-use crate::hosts::connection::SenderSide;
+use crate::hosts::endpoint::Repairs;
+use crate::hosts::packet::Framing;
 use crate::network::event::Ranks;
 
 /// Records of flows, by flow number. The records cover either all flows, in order of arrival, or only the flows in one partition.
@@ -93,16 +94,23 @@ impl Flows {
     pub(super) fn book(
         &mut self,
         flow: u32,
-        side: &SenderSide,
+        repairs: Repairs,
         longest_gap: Duration,
         acked_at: Option<Instant>,
     ) {
-        let repairs = side.endpoint.repairs();
         let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
         sent.acked_at = acked_at;
-        sent.timeouts = repairs.timeouts - side.before.0;
-        sent.retransmits = repairs.retransmits - side.before.1;
+        (sent.timeouts, sent.retransmits) = (repairs.timeouts, repairs.retransmits);
         sent.longest_gap = Some(longest_gap);
+    }
+
+    /// Records that a queue pair passes a packet to its NIC, whose first byte has the sequence number `offset`.
+    pub(super) fn on_transmit(&mut self, framing: &Framing, offset: u64, now: Instant) {
+        let Framing::Flow(framing) = framing else { return };
+        if framing.start == offset {
+            let sent = &mut self.at_mut(framing.flow.get()).sent;
+            sent.as_mut().expect("it has been handed over").first_sent.get_or_insert(now);
+        }
     }
 
     /// Returns the number of known flows.

@@ -10,6 +10,7 @@ pub(crate) mod endpoint;
 pub(crate) mod flow;
 pub(crate) mod gap;
 pub(crate) mod host;
+pub(crate) mod message;
 pub(crate) mod names;
 pub(crate) mod nic;
 pub(crate) mod packet;
@@ -18,6 +19,7 @@ pub(crate) mod pool;
 mod answers;
 mod arrivals;
 mod opening;
+mod outstanding;
 #[cfg(test)]
 mod pair;
 mod pulling;

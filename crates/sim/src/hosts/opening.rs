@@ -9,7 +9,7 @@ use crate::hosts::connection::Place;
 use crate::hosts::pool::Pool;
 
 impl Hosts {
-    /// Returns the connection for a flow that arrives; `None` if the flow must wait for an idle connection.
+    /// Returns the connection for a flow that arrives; `None` if the flow must wait for a connection.
     pub(super) fn connect(&mut self, flow: &Flow, number: u32) -> Option<Place> {
         if self.flows.is_answer(number) {
             return Some(self.answer(flow, self.flows.is_persistent(number)));
@@ -23,19 +23,18 @@ impl Hosts {
             }
             return Some(place);
         };
-        let pool = self.host(flow.source).pools.entry((flow.workload, flow.destination)).or_default();
-        if let Some(slot) = pool.take() {
+        let pool = self.pool(flow.workload, flow.source, flow.destination);
+        let is_full = pool.size() >= per_pair as usize;
+        if (is_full || pool.has_idle())
+            && let Some(slot) = pool.take()
+        {
             return Some(Place { host: flow.source, slot });
         }
-        if pool.size() >= per_pair as usize && when_busy == WhenBusy::Queue {
+        if is_full && when_busy == WhenBusy::Queue {
             return None;
         }
-        let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);
-        // No other connection is idle, so the flow takes the one just opened.
-        let pool = self.host(flow.source).pools.get_mut(&(flow.workload, flow.destination));
-        let taken = pool.and_then(Pool::take);
-        debug_assert_eq!(taken, Some(place.slot));
-        Some(place)
+        // No other connection is idle, so the flow takes the one opened now.
+        Some(self.open_in_pool(flow.workload, flow.source, flow.destination, flow.class, Pool::add_busy))
     }
 
     /// Opens a persistent connection between two hosts and adds it to the workload's pool as idle.
@@ -46,15 +45,36 @@ impl Hosts {
         destination: HostId,
         class: u8,
     ) -> Place {
+        self.open_in_pool(workload, source, destination, class, Pool::add)
+    }
+
+    /// Opens a persistent connection between two hosts. `add` adds the connection to the pool, and returns its place there.
+    fn open_in_pool(
+        &mut self,
+        workload: u16,
+        source: HostId,
+        destination: HostId,
+        class: u8,
+        add: impl FnOnce(&mut Pool, u32) -> u32,
+    ) -> Place {
         let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
-        let host = self.host(source);
-        let side = &mut host.senders[place.slot as usize];
-        side.workload_of_pool = workload;
-        side.place_in_pool = host.pools.entry((workload, destination)).or_default().add(place.slot);
+        let place_in_pool = add(self.pool(workload, source, destination), place.slot);
+        let side = &mut self.host(source).senders[place.slot as usize];
+        (side.workload_of_pool, side.place_in_pool) = (workload, place_in_pool);
         if self.flows.shares(workload) {
             self.share(place);
         }
         place
+    }
+
+    /// Returns the pool of a workload's connections between two hosts.
+    fn pool(&mut self, workload: u16, source: HostId, destination: HostId) -> &mut Pool {
+        let depth = match self.flows.policy(workload) {
+            Policy::Persistent { queue_depth, .. } => queue_depth,
+            Policy::New => unreachable!("only workloads with persistent connections have pools"),
+        };
+        let pools = &mut self.host(source).pools;
+        pools.entry((workload, destination)).or_insert_with(|| Pool::new(depth))
     }
 
     fn open(

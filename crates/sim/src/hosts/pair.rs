@@ -14,6 +14,8 @@ use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 use crate::network::places::Places;
 use crate::network::testing::star;
 
+mod queue_pairs;
+
 /// Wire of unlimited rate between all hosts, which loses some packets.
 struct TestWire {
     now: Instant,
@@ -22,8 +24,10 @@ struct TestWire {
     asked: u64,
     packets: Packets,
     tally: Tally,
-    /// Numbers of the packets to drop, counted from 1 in the order of sending.
-    lost: Vec<u64>,
+    /// Returns the delay of a packet, by its number in the order of sending, counted from 1; `None` if it is lost.
+    network: Box<dyn FnMut(u64) -> Option<Duration>>,
+    /// Returns the delay of a second copy of a packet with data of a queue pair; `None` without a second copy.
+    copies: Box<dyn FnMut() -> Option<Duration>>,
     dropped: Vec<(HostId, Queued)>,
     /// Flows whose changes are reported.
     traced: Vec<u32>,
@@ -33,12 +37,16 @@ struct TestWire {
 enum Due {
     Arrival(Header, PacketRef),
     Timer(Timer),
+    /// Arrival of the flow with this number.
+    Flow(u32, Flow),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
-    Received,
+    /// Flow that arrived at this time.
+    Received(Instant),
     Acked(u32),
+    Failed(u32),
     /// A flow, and the number of its acknowledged bytes.
     Changed(u32, u64),
 }
@@ -50,6 +58,36 @@ const SEGMENT: u64 = 1_448;
 const DELAY: Duration = Duration::from_micros(10);
 
 impl TestWire {
+    /// Creates a wire with this delay, which loses the packets in `lost`.
+    fn new(lost: &[u64]) -> Self {
+        let lost = lost.to_vec();
+        Self {
+            now: Instant::ZERO,
+            due: BTreeMap::new(),
+            asked: 0,
+            packets: Packets::default(),
+            tally: Tally::default(),
+            network: Box::new(move |number| (!lost.contains(&number)).then_some(DELAY)),
+            copies: Box::new(|| None),
+            dropped: Vec::new(),
+            traced: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Runs until no event is left.
+    fn run(&mut self, hosts: &mut Hosts) {
+        while let Some(((now, _), due)) = self.due.pop_first() {
+            self.now = now;
+            match due {
+                Due::Arrival(header, packet) => hosts.receive(header, packet, self),
+                Due::Timer(timer) => hosts.on_timer(timer, self),
+                Due::Flow(number, flow) => hosts.start(number, &flow, self),
+            }
+        }
+        assert_eq!(self.packets.len(), 0, "every packet has been received or lost");
+    }
+
     fn later(&mut self, at: Instant, due: Due) {
         self.asked += 1;
         self.due.insert((at, self.asked), due);
@@ -70,12 +108,18 @@ impl Driver for TestWire {
     }
 
     fn send(&mut self, header: Header, packet: PacketRef) -> bool {
-        if self.lost.contains(&self.tally.packets_sent) {
+        let Some(delay) = (self.network)(self.tally.packets_sent) else {
             self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
             self.packets.discard(packet);
             return false;
+        };
+        if let Some(&data) = self.packets.rdma_data(packet)
+            && let Some(delay) = (self.copies)()
+        {
+            let copy = self.packets.insert_rdma_data(data);
+            self.later(self.now + delay, Due::Arrival(header, copy));
         }
-        self.later(self.now + DELAY, Due::Arrival(header, packet));
+        self.later(self.now + delay, Due::Arrival(header, packet));
         true
     }
 
@@ -96,15 +140,15 @@ impl Driver for TestWire {
     }
 
     fn traces_responder(&mut self, _: u32, _: Place) -> bool {
-        unreachable!("TCP connections have no responders")
+        false
     }
 
     fn on_event(&mut self, event: HostEvent<'_>) {
         let told = match event {
-            HostEvent::Received(_) => Told::Received,
+            HostEvent::Received(record) => Told::Received(record.arrival),
             HostEvent::Acked { flow, .. } => Told::Acked(flow),
-            HostEvent::Failed { .. } => unreachable!("TCP connections do not fail"),
-            HostEvent::ResponderChanged { .. } => unreachable!("TCP connections have no responders"),
+            HostEvent::Failed { flow } => Told::Failed(flow),
+            HostEvent::ResponderChanged { .. } => unreachable!("no responder is traced"),
             HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.tcp().acked()),
         };
         self.told.push((self.now, told));
@@ -125,31 +169,18 @@ const SCENARIO: &str = r#"
 
 /// Runs flow 7, of three segments, on a wire that loses the packets in `lost`, until no event is left.
 fn run(lost: &[u64], traced: &[u32]) -> TestWire {
-    let experiment = star(SCENARIO);
-    let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
-    let mut hosts =
-        Hosts::new(&experiment, &everywhere, |_| Rate::from_gbps(10), Flows::new(&experiment, true));
-    let mut wire = TestWire {
-        now: Instant::ZERO,
-        due: BTreeMap::new(),
-        asked: 0,
-        packets: Packets::default(),
-        tally: Tally::default(),
-        lost: lost.to_vec(),
-        dropped: Vec::new(),
-        traced: traced.to_vec(),
-        told: Vec::new(),
-    };
+    let mut hosts = hosts_of(SCENARIO);
+    let mut wire = TestWire { traced: traced.to_vec(), ..TestWire::new(lost) };
     hosts.start(7, &flow(), &mut wire);
-    while let Some(((now, _), due)) = wire.due.pop_first() {
-        wire.now = now;
-        match due {
-            Due::Arrival(header, packet) => hosts.receive(header, packet, &mut wire),
-            Due::Timer(timer) => hosts.on_timer(timer, &mut wire),
-        }
-    }
-    assert_eq!(wire.packets.len(), 0, "every packet has been received or lost");
+    wire.run(&mut hosts);
     wire
+}
+
+/// Returns hosts with 10 Gb/s links and the connections of a scenario.
+fn hosts_of(scenario: &str) -> Hosts {
+    let experiment = star(scenario);
+    let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
+    Hosts::new(&experiment, &everywhere, |_| Rate::from_gbps(10), Flows::new(&experiment, true))
 }
 
 fn flow() -> Flow {
@@ -174,7 +205,7 @@ fn at(micros: u64) -> Instant {
 fn hosts_bring_a_flow_over_any_driver_that_carries_their_packets() {
     // Three segments fit into the first window (RFC 6928: ten) and leave at once; the wire adds only its delay.
     let wire = run(&[], &[]);
-    assert_eq!(wire.told, [(at(10), Told::Received), (at(20), Told::Acked(7))]);
+    assert_eq!(wire.told, [(at(10), Told::Received(at(0))), (at(20), Told::Acked(7))]);
     let Tally { packets_sent, packets_arrived, data_sent, flows_completed, .. } = wire.tally;
     assert_eq!((packets_sent, packets_arrived, data_sent, flows_completed), (6, 6, 3, 1));
 }
@@ -193,6 +224,6 @@ fn hosts_find_by_their_timers_what_a_driver_has_lost() {
     // All three segments are lost, which only the first timeout detects, after 3 ms. One segment is retransmitted (RFC 5681 §3.1), and
     // the other two with its acknowledgement. If the NIC still counted the three as queued, it would not pull another one.
     let wire = run(&[1, 2, 3], &[]);
-    assert_eq!(wire.told, [(at(3_030), Told::Received), (at(3_040), Told::Acked(7))]);
+    assert_eq!(wire.told, [(at(3_030), Told::Received(at(0))), (at(3_040), Told::Acked(7))]);
     assert_eq!((wire.tally.packets_sent, wire.tally.packets_arrived), (9, 6));
 }

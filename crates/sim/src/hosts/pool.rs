@@ -1,24 +1,45 @@
-//! Persistent connections of a pair of hosts: idle connections, and flows that wait for one. No operation iterates over all connections.
+//! Persistent connections of a pair of hosts: connections that take flows, and flows that wait for one. No operation iterates over all connections.
 
 use std::collections::{BTreeSet, VecDeque};
 
 /// Persistent connections of a workload from one host to another.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pool {
-    /// Slots of all connections, in the order in which they were opened.
-    slots: Vec<u32>,
-    /// Indices in `slots` of the idle connections.
-    idle: BTreeSet<u32>,
-    /// Flows that wait because all connections are busy.
+    /// Largest number of flows on a connection.
+    depth: u32,
+    /// All connections, in the order in which they were opened.
+    connections: Vec<Pooled>,
+    /// Connections that take more flows, by number of flows and place.
+    free: BTreeSet<(u32, u32)>,
+    /// Flows that wait because no connection takes more flows.
     waiting: VecDeque<u32>,
-    /// Number of connections that have ended with an error. They stay busy.
+    /// Number of connections that have ended with an error.
     ended: usize,
 }
 
+/// Connection of a pool.
+#[derive(Clone, Copy, Debug)]
+struct Pooled {
+    slot: u32,
+    /// Number of flows on the connection.
+    flows: u32,
+}
+
 impl Pool {
+    /// Creates a pool without connections. Each connection takes up to `depth` flows at a time.
+    pub fn new(depth: u32) -> Self {
+        let (connections, free, waiting) = (Vec::new(), BTreeSet::new(), VecDeque::new());
+        Self { depth, connections, free, waiting, ended: 0 }
+    }
+
     /// Returns the number of connections.
     pub fn size(&self) -> usize {
-        self.slots.len()
+        self.connections.len()
+    }
+
+    /// Returns whether a connection has no flow.
+    pub fn has_idle(&self) -> bool {
+        self.free.first().is_some_and(|&(flows, _)| flows == 0)
     }
 
     /// Returns whether all connections have ended with an error.
@@ -26,13 +47,15 @@ impl Pool {
         self.ended > 0 && self.ended == self.size()
     }
 
-    /// Records that a busy connection has ended with an error. Returns the flows that wait in vain: all, if it was the last connection.
-    pub fn end(&mut self) -> VecDeque<u32> {
+    /// Records that the connection at this place has ended with an error; it takes no more flows. Returns the flows that wait in vain: all, if
+    /// it was the last connection.
+    pub fn end(&mut self, place: u32) -> VecDeque<u32> {
         self.ended += 1;
+        self.free.remove(&(self.connections[place as usize].flows, place));
         if self.is_dead() { std::mem::take(&mut self.waiting) } else { VecDeque::new() }
     }
 
-    /// Adds a flow that waits until a connection is free.
+    /// Adds a flow that waits until a connection takes it.
     pub fn queue(&mut self, flow: u32) {
         self.waiting.push_back(flow);
     }
@@ -43,24 +66,56 @@ impl Pool {
     ///
     /// With 2^32 connections, for which no machine has memory.
     pub fn add(&mut self, slot: u32) -> u32 {
-        let place = u32::try_from(self.slots.len()).expect("fewer than 2^32 connections of a host");
-        self.slots.push(slot);
-        self.idle.insert(place);
-        place
+        self.insert(Pooled { slot, flows: 0 })
     }
 
-    /// Returns the slot of the idle connection that was opened first, and marks it as busy.
+    /// Adds a connection in this slot that has a flow; returns its place.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::add`].
+    pub fn add_busy(&mut self, slot: u32) -> u32 {
+        self.insert(Pooled { slot, flows: 1 })
+    }
+
+    /// Adds a flow to the connection with the fewest flows, of several the one opened first. Returns the slot of the connection; `None` if no
+    /// connection takes another flow.
     pub fn take(&mut self) -> Option<u32> {
-        self.idle.pop_first().map(|place| self.slots[place as usize])
+        let (flows, place) = self.free.pop_first()?;
+        let connection = &mut self.connections[place as usize];
+        connection.flows = flows + 1;
+        let slot = connection.slot;
+        self.offer(place);
+        Some(slot)
     }
 
-    /// Releases the connection at this place. Returns the flow that uses it next; if no flow waits, the connection becomes idle.
+    /// Removes a complete flow from the connection at this place. Returns the waiting flow that takes its turn, if there is one.
     pub fn free(&mut self, place: u32) -> Option<u32> {
         let next = self.waiting.pop_front();
         if next.is_none() {
-            self.idle.insert(place);
+            let flows = &mut self.connections[place as usize].flows;
+            if *flows < self.depth {
+                self.free.remove(&(*flows, place));
+            }
+            *flows -= 1;
+            self.free.insert((*flows, place));
         }
         next
+    }
+
+    fn insert(&mut self, connection: Pooled) -> u32 {
+        let place = u32::try_from(self.size()).expect("fewer than 2^32 connections of a host");
+        self.connections.push(connection);
+        self.offer(place);
+        place
+    }
+
+    /// Adds a connection to those that take more flows, if it does.
+    fn offer(&mut self, place: u32) {
+        let flows = self.connections[place as usize].flows;
+        if flows < self.depth {
+            self.free.insert((flows, place));
+        }
     }
 }
 
@@ -70,10 +125,10 @@ mod tests {
 
     #[test]
     fn a_flow_takes_the_idle_connection_that_was_opened_first() {
-        let mut pool = Pool::default();
-        let places = [7, 3, 5].map(|slot| pool.add(slot));
+        let mut pool = Pool::new(1);
+        let places = [pool.add(7), pool.add(3), pool.add_busy(5)];
         assert_eq!(places, [0, 1, 2]);
-        assert_eq!([pool.take(), pool.take(), pool.take(), pool.take()], [Some(7), Some(3), Some(5), None]);
+        assert_eq!([pool.take(), pool.take(), pool.take()], [Some(7), Some(3), None]);
         assert_eq!((pool.free(2), pool.free(0)), (None, None));
         assert_eq!(pool.take(), Some(7));
         // A waiting flow takes the next free connection, which then does not become idle.
@@ -83,13 +138,40 @@ mod tests {
 
     #[test]
     fn flows_wait_until_the_last_connection_has_ended() {
-        let mut pool = Pool::default();
+        let mut pool = Pool::new(1);
         pool.add(0);
         pool.add(1);
         assert_eq!((pool.take(), pool.take(), pool.is_dead()), (Some(0), Some(1), false));
         pool.queue(7);
         pool.queue(8);
-        assert_eq!((pool.end().len(), pool.free(1), pool.is_dead()), (0, Some(7), false));
-        assert_eq!((pool.end(), pool.is_dead()), (VecDeque::from([8]), true));
+        assert_eq!((pool.end(0).len(), pool.free(1), pool.is_dead()), (0, Some(7), false));
+        assert_eq!((pool.end(1), pool.is_dead()), (VecDeque::from([8]), true));
+    }
+
+    #[test]
+    fn a_flow_takes_the_connection_with_the_fewest_flows() {
+        let mut pool = Pool::new(2);
+        pool.add_busy(7);
+        pool.add(3);
+        assert_eq!([(); 4].map(|()| pool.take()), [Some(3), Some(7), Some(3), None]);
+        // Both have a flow less, then the second one has none.
+        assert_eq!([pool.free(1), pool.free(0), pool.free(1)], [None; 3]);
+        assert!(pool.has_idle());
+        assert_eq!([(); 3].map(|()| pool.take()), [Some(3), Some(7), Some(3)]);
+        // A waiting flow takes the place of the one that is complete.
+        pool.queue(11);
+        assert_eq!((pool.free(0), pool.take(), pool.has_idle()), (Some(11), None, false));
+    }
+
+    #[test]
+    fn a_connection_that_has_ended_takes_no_more_flows() {
+        let mut pool = Pool::new(2);
+        pool.add(0);
+        pool.add(1);
+        assert_eq!((pool.take(), pool.end(0).len()), (Some(0), 0));
+        assert_eq!([(); 3].map(|()| pool.take()), [Some(1), Some(1), None]);
+        pool.queue(5);
+        pool.queue(6);
+        assert_eq!((pool.end(1), pool.is_dead()), (VecDeque::from([5, 6]), true));
     }
 }

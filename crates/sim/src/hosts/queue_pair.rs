@@ -45,7 +45,8 @@ impl Hosts {
     pub(super) fn rest_requester(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.sender_mut(place);
         let deadline = side.endpoint.deadline();
-        let (deadline, traced) = (arm(deadline, &mut side.timer_at), side.traced);
+        let deadline = arm(deadline, &mut side.timer_at);
+        let traced = side.traced || side.endpoint.send_queue().is_some_and(|queue| queue.traced > 0);
         if let Some(deadline) = deadline {
             driver.timer_at(deadline, Timer::Sender(place));
         }
@@ -84,7 +85,7 @@ impl Hosts {
             return;
         }
         while let Some((slot, flow)) = self.limits(host).take_posted(now) {
-            self.begin_flow(Place { host, slot }, flow, driver);
+            self.post(Place { host, slot }, flow, driver);
         }
         while let Some(slot) = self.limits(host).begin_turn(now) {
             self.pump(Place { host, slot }, driver);
@@ -115,25 +116,15 @@ impl Hosts {
         driver.on_event(HostEvent::Failed { flow });
     }
 
-    /// Records that the flow of a queue pair will never complete, because the queue pair has ended with an error.
-    #[cold]
-    pub(super) fn fail(&mut self, place: Place, driver: &mut impl Driver) {
-        if let Some(flow) = self.sender(place).flow {
-            driver.tally().flows_failed += 1;
-            driver.on_event(HostEvent::Failed { flow });
-            self.abandon_waiting(place, driver);
-        }
-    }
-
     /// Ends the flows that wait for the queue pairs of a pool if all of them have ended with an error.
-    fn abandon_waiting(&mut self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn abandon_waiting(&mut self, place: Place, driver: &mut impl Driver) {
         let side = self.sender(place);
         if !side.persistent {
             return;
         }
-        let key = (side.workload_of_pool, side.address.destination);
+        let (key, place_in_pool) = ((side.workload_of_pool, side.address.destination), side.place_in_pool);
         let pool = self.host(place.host).pools.get_mut(&key).expect("persistent connections are in a pool");
-        for flow in pool.end() {
+        for flow in pool.end(place_in_pool) {
             self.abandon(flow, driver);
         }
     }
@@ -141,13 +132,17 @@ impl Hosts {
     /// Returns the packet that a queue pair sends now, if any.
     fn poll_queue_pair(&mut self, place: Place, now: Instant) -> Option<(Header, RdmaPacket)> {
         let (side, transport) = self.sender_mut(place);
-        let data = side.endpoint.requester().poll_transmit(now)?;
+        let requester = side.endpoint.requester();
+        let before = requester.stats().retransmits;
+        let data = requester.poll_transmit(now)?;
+        let retransmits = requester.stats().retransmits - before;
         let name = Name { slot: place.slot, generation: side.generation };
-        let framing = side.framing(side.endpoint.repairs().timeouts);
+        let framing = side.frame(data.offset, retransmits);
         let packet = RdmaPacket { data, framing, name };
         let size = transport.header_bytes + packet.len();
         side.account.queued += Bytes(size.into());
         let header = side.address.forward(size, Ecn::Ect, PacketKind::Datagram);
+        self.flows.on_transmit(&framing, data.offset, now);
         if let Some(limits) = &mut self.host(place.host).nic.limits {
             limits.on_send(now, Bytes(data.len.into()));
         }
@@ -205,18 +200,12 @@ impl Hosts {
         let place = Place { host: header.destination, slot };
         let host = &mut self.hosts[self.places.at(header.destination.0)];
         let side = &mut host.receivers[slot as usize];
-        side.listen(&packet.framing, &self.flows);
+        side.listen_to_messages(&packet.framing, &self.flows, now);
         side.address.class = header.class();
-        side.gap.end(now);
         let responder = side.receiver.responder();
         let config = self.transports.at(side.transport).queue_pair();
         let replies = responder.on_data(config, now, &packet.data, header.ecn() == Ecn::Ce);
-        let received = responder.received();
-        let complete = side.flow.filter(|_| received >= side.flow_end);
-        if let Some(flow) = complete {
-            side.complete(flow, &mut self.flows, now);
-            self.flow_received(place, flow, driver);
-        }
+        self.deliver_messages(place, driver);
         for reply in replies.into_iter().flatten() {
             self.send_rdma_reply(place, reply, hops, driver);
         }
@@ -290,7 +279,7 @@ impl Hosts {
         let now = driver.now();
         let place = Place { host: header.destination, slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
-        let hearing = if side.generation == packet.name.generation {
+        let (hearing, ends) = if side.generation == packet.name.generation {
             if let Some(requester) = side.endpoint.read_requester_mut() {
                 requester.on_nak(packet.reply.psn);
                 return self.pump_requests(place, driver);
@@ -298,17 +287,19 @@ impl Hosts {
             let requester = side.endpoint.requester();
             let (before, had_ended) = (requester.acked(), requester.ended().is_some());
             requester.on_reply(now, &packet.reply, hops.entries());
-            let acked = requester.acked();
-            if requester.ended().is_some() && !had_ended {
-                return self.fail(place, driver);
-            }
-            hear(side, before, acked, now)
+            let (acked, ends) = (requester.acked(), requester.ended().is_some() && !had_ended);
+            (hear(side, before, acked, now), ends)
         } else {
-            Hearing::Stale
+            (Hearing::Stale, false)
         };
         match hearing {
+            Hearing::Stale => driver.tally().packets_stale += 1,
+            Hearing::Open if ends => {}
             Hearing::Open => self.pump_queue_pair(place, driver),
-            other => self.heed(place, other, driver),
+            Hearing::Complete(flow) => self.complete_messages(place, flow, driver),
+        }
+        if ends {
+            self.fail(place, driver);
         }
     }
 

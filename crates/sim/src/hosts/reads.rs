@@ -42,11 +42,13 @@ impl Hosts {
 
     fn poll_request(&mut self, place: Place, now: Instant) -> Option<(Header, ReadRequestPacket)> {
         let (side, transport) = self.sender_mut(place);
+        let before = side.endpoint.repairs().retransmits;
         let request = side.endpoint.read_requester_mut()?.poll_transmit(now)?;
         let name = Name { slot: place.slot, generation: side.generation };
-        let framing = side.framing(side.endpoint.repairs().timeouts);
+        let framing = side.frame(request.offset, side.endpoint.repairs().retransmits - before);
         let size = transport.header_bytes + RETH.0 as u16;
         let header = side.address.forward(size, Ecn::Ect, PacketKind::Datagram);
+        self.flows.on_transmit(&framing, request.offset, now);
         Some((header, ReadRequestPacket { request, framing, name }))
     }
 
@@ -208,18 +210,17 @@ impl Hosts {
         let hearing = hear(side, before, received, now);
         self.pump_requests(place, driver);
         if let Hearing::Complete(flow) = hearing {
-            self.complete_read(place, flow, now, driver);
-            self.heed(place, hearing, driver);
+            self.complete_messages(place, flow, driver);
         }
     }
 
     /// Records a flow whose last byte has arrived at its requester.
-    fn complete_read(&mut self, place: Place, flow: u32, now: Instant, driver: &mut impl Driver) {
+    pub(super) fn complete_read(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let side = self.sender(place);
         let received = Received {
-            at: Some(now),
+            at: Some(driver.now()),
             delivered: Bytes(side.flow_end - side.flow_start),
-            timeouts_felt: side.endpoint.repairs().timeouts - side.before.0,
+            timeouts_felt: side.repairs().timeouts,
             longest_gap: Some(side.gap.longest()),
         };
         self.flows.at_mut(flow).received = Some(received);

@@ -8,8 +8,8 @@ use shallows_transport::{Acks, Marks, Receiver};
 use crate::hosts::connection::{Place, ReceiverSide};
 use crate::hosts::endpoint::Sink;
 use crate::hosts::flow::Flows;
-use crate::hosts::gap::Gap;
 use crate::hosts::host::Found;
+use crate::hosts::message::Arriving;
 use crate::hosts::names::Name;
 use crate::hosts::nic::inbox::Arrived;
 use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, Framing};
@@ -244,13 +244,18 @@ impl ReceiverSide {
 
     #[cold]
     fn begin(&mut self, framing: &FlowFraming, flows: &Flows) {
-        let flow = framing.flow.get();
+        self.make_current(Arriving::of(framing), flows);
+    }
+
+    /// Makes a flow the current one.
+    pub(super) fn make_current(&mut self, arriving: Arriving, flows: &Flows) {
+        let flow = arriving.flow.get();
         let size = flows.at(flow).size;
-        (self.newest, self.flow) = (Some(framing.flow), Some(flow));
-        self.flow_start = framing.start;
-        self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
-        self.timeouts = framing.timeouts;
-        self.gap = Gap::from(framing.started);
+        (self.newest, self.flow) = (Some(arriving.flow), Some(flow));
+        self.flow_start = arriving.start;
+        self.flow_end = size.map_or(u64::MAX, |size| arriving.start + size.0);
+        self.timeouts = arriving.timeouts;
+        self.gap = arriving.gap;
     }
 
     /// Records a flow whose last byte has arrived.

@@ -31,15 +31,15 @@ pub(super) enum Next {
 }
 
 impl Hosts {
-    /// Starts a flow on an idle connection. A NIC may delay the message of a queue pair.
+    /// Starts a flow on a connection that takes it. A NIC may delay the message of a queue pair.
     pub(super) fn start_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
-        if self.sender(place).endpoint.is_queue_pair() && self.delays(place, flow, driver) {
-            return;
+        if self.sender(place).endpoint.is_queue_pair() {
+            return self.start_message(place, flow, driver);
         }
         self.begin_flow(place, flow, driver);
     }
 
-    /// Passes a flow to its connection.
+    /// Passes a flow to its connection, which has no other flow.
     pub(super) fn begin_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let now = driver.now();
         let asks = self.flows.is_request(flow);
@@ -58,13 +58,7 @@ impl Hosts {
         if !side.persistent {
             side.endpoint.close(config);
         }
-        record.sent = Some(Sent {
-            address: side.address,
-            acked_at: None,
-            timeouts: 0,
-            retransmits: 0,
-            longest_gap: None,
-        });
+        record.sent = Some(Sent::on(side.address));
         side.traced = driver.traces(flow, place, side.flow_start);
         if side.endpoint.has_failed() {
             return self.fail(place, driver);
@@ -99,7 +93,9 @@ impl Hosts {
     #[cold]
     pub(super) fn tell_change(&self, place: Place, driver: &mut impl Driver) {
         let side = self.sender(place);
-        if let Some(flow) = side.flow {
+        let current = side.flow.filter(|_| side.traced);
+        let later = side.later().filter(|message| message.traced).map(|message| message.flow);
+        for flow in current.into_iter().chain(later) {
             driver.on_event(HostEvent::Changed { flow, endpoint: &side.endpoint });
         }
     }
@@ -219,7 +215,7 @@ impl Hosts {
 
     /// Ends a flow whose sender has all acknowledgements: its connection takes another flow, becomes idle, or closes.
     #[inline(never)]
-    fn flow_acked(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+    pub(super) fn flow_acked(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let next = self.end(place, driver.now());
         driver.tally().flows_completed += 1;
         driver.on_event(HostEvent::Acked { flow, record: self.flows.at(flow) });
@@ -239,9 +235,9 @@ impl Hosts {
     fn end(&mut self, place: Place, now: Instant) -> Next {
         let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
         let flow = side.flow.take().expect("called while a flow is being sent");
-        side.traced = false;
-        self.flows.book(flow, side, side.gap.longest(), Some(now));
+        self.flows.book(flow, side.repairs(), side.gap.longest(), Some(now));
         let persistent = side.persistent;
+        side.advance(now);
         let workload = self.flows.at(flow).workload;
         if self.flows.shares(workload) {
             return self.end_of_direction(place, flow);

@@ -4,6 +4,7 @@ use shallows_core::{Bytes, Instant};
 use shallows_measure::Received;
 
 use crate::hosts::Hosts;
+use crate::hosts::endpoint::Repairs;
 use crate::hosts::flow::Flows;
 
 impl Hosts {
@@ -13,24 +14,29 @@ impl Hosts {
         for host in &hosts {
             for side in &host.senders {
                 let Some(flow) = side.flow else { continue };
-                flows.book(flow, side, side.gap.until(end), None);
-                let record = flows.at_mut(flow);
-                let unfelt = Received {
+                flows.book(flow, side.repairs(), side.gap.until(end), None);
+                let unfelt = |started| Received {
                     at: None,
                     delivered: Bytes(0),
                     timeouts_felt: 0,
-                    longest_gap: Some(end - side.started),
+                    longest_gap: Some(end - started),
                 };
-                record.received.get_or_insert(match side.endpoint.read_requester() {
+                let received = match side.endpoint.read_requester() {
                     // The requester of READs receives the data.
                     Some(requester) => Received {
                         delivered: Bytes(requester.received()).saturating_sub(Bytes(side.flow_start)),
-                        timeouts_felt: requester.stats().timeouts - side.before.0,
+                        timeouts_felt: side.repairs().timeouts,
                         longest_gap: Some(side.gap.until(end)),
-                        ..unfelt
+                        ..unfelt(side.started)
                     },
-                    None => unfelt,
-                });
+                    None => unfelt(side.started),
+                };
+                flows.at_mut(flow).received.get_or_insert(received);
+                for message in side.later() {
+                    let repairs = Repairs { timeouts: 0, retransmits: message.retransmits };
+                    flows.book(message.flow, repairs, end - message.started, None);
+                    flows.at_mut(message.flow).received.get_or_insert(unfelt(message.started));
+                }
             }
             for side in &host.receivers {
                 let Some(flow) = side.flow else { continue };
@@ -41,6 +47,14 @@ impl Hosts {
                     timeouts_felt: side.timeouts,
                     longest_gap: Some(side.gap.until(end)),
                 });
+                for message in side.later() {
+                    flows.at_mut(message.flow.get()).received = Some(Received {
+                        at: None,
+                        delivered: Bytes(0),
+                        timeouts_felt: message.timeouts,
+                        longest_gap: Some(message.gap.until(end)),
+                    });
+                }
             }
         }
         flows

@@ -176,7 +176,7 @@ impl Observers {
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let sender = match endpoint {
         Endpoint::Tcp(sender) => sender,
-        Endpoint::QueuePair(requesting) => match &**requesting {
+        Endpoint::QueuePair(queue) => match &queue.requesting {
             Requesting::Messages(requester) => return readings_of_queue_pair(requester, before),
             Requesting::Reads(requester) => return readings_of_reads(requester, before),
         },

@@ -1,0 +1,133 @@
+//! Queue pairs with several outstanding messages, over a wire that loses, delays and duplicates packets at random.
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::FlowRecord;
+use shallows_scenario::Flow;
+
+use super::{Due, TestWire, Told, flow, hosts_of};
+
+/// A random run: its scenario, and the time and the size of each message.
+struct Case {
+    scenario: String,
+    messages: Vec<(Instant, Bytes)>,
+}
+
+impl Case {
+    fn draw(stream: &mut Stream) -> Self {
+        let mut any = |values: &[&str]| values[stream.below(values.len() as u64) as usize].to_owned();
+        let operations = [
+            "operation = 'write'",
+            "operation = 'write'\nrecovery = { kind = 'go-back-n', reordering = 3 }",
+            "operation = 'write'\nrecovery = 'selective-repeat'",
+            "operation = 'send'\nrecovery = { kind = 'irn', window = 20, low_timeout = '60us', high_timeout = '90us' }",
+            "operation = { kind = 'send', receive_depth = 2, refill = '30us', rnr_timer = '20us', rnr_retry = 3 }",
+            "operation = { kind = 'send', receive_depth = 1, rnr_timer = '10us', rnr_retry = 0 }",
+            "operation = { kind = 'read', max_rd_atomic = 3 }",
+        ];
+        let operation = any(&operations);
+        let delay = any(&["", "", "[host.nic.send]\nmessage_delay = '7us'\n"]);
+        let delay = if operation.contains("read") { String::new() } else { delay };
+        let (per_pair, retries) = (any(&["1", "1", "2"]), any(&["1", "3", "7"]));
+        let depth = 1 + stream.below(9);
+        let mut at = Instant::ZERO;
+        let mut message = |stream: &mut Stream| {
+            at = at + Duration(1 + stream.below(20_000_000));
+            (at, Bytes(1 + stream.below(6_000)))
+        };
+        let messages = (0..1 + stream.below(24)).map(|_| message(stream)).collect();
+        let scenario = format!(
+            "{delay}[roce]\nmtu = '1000B'\ntimeout = '80us'\nretry_count = {retries}\n{operation}\n\
+             [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\ntransport = 'roce'\n\
+             connections = {{ kind = 'persistent', per_pair = {per_pair}, when_busy = 'queue', queue_depth = {depth} }}\n"
+        );
+        Self { scenario, messages }
+    }
+
+    /// Runs the case. Returns the wire and the records of the flows.
+    fn run(&self, mut stream: Stream) -> (TestWire, Vec<FlowRecord>) {
+        let mut hosts = hosts_of(&self.scenario);
+        let mut wire = TestWire::new(&[]);
+        let most = |stream: &mut Stream, most: f64| stream.uniform() * stream.uniform() * most;
+        let (loss, copy, jitter) = (most(&mut stream, 0.4), most(&mut stream, 0.3), stream.below(20_000_000));
+        let mut draws = Stream::new(stream.next_u64(), "copies", 0);
+        wire.network = Box::new(move |_| {
+            let delay = Duration::from_micros(5) + Duration(stream.below(jitter + 1));
+            (stream.uniform() >= loss).then_some(delay)
+        });
+        wire.copies = Box::new(move || {
+            (draws.uniform() < copy).then(|| Duration::from_micros(5) + Duration(draws.below(jitter + 1)))
+        });
+        for (number, &(at, size)) in (0..).zip(&self.messages) {
+            wire.later(at, Due::Flow(number, Flow { at, size: Some(size), ..flow() }));
+        }
+        wire.run(&mut hosts);
+        let retransmits = hosts.queue_pairs().retransmits;
+        let ends = hosts.into_flows(wire.now);
+        let records: Vec<_> = (0..self.messages.len() as u32).map(|number| *ends.at(number)).collect();
+        if !self.scenario.contains("read") {
+            let of_flows = records.iter().map(|record| u64::from(record.retransmits())).sum::<u64>();
+            assert_eq!(of_flows, retransmits, "each retransmission counts for one flow\n{}", self.scenario);
+        }
+        (wire, records)
+    }
+}
+
+/// Checks that each flow is complete at both ends or has failed, and that flows of a queue pair end in order.
+fn check(wire: &TestWire, records: &[FlowRecord], case: &str) {
+    let mut failed = Vec::new();
+    let (mut acked, mut received) = (Vec::new(), Vec::new());
+    for (_, told) in &wire.told {
+        match *told {
+            Told::Failed(flow) => failed.push(flow),
+            Told::Acked(flow) => acked.push(flow),
+            Told::Received(arrival) => {
+                let flow = records.iter().position(|record| record.arrival == arrival).expect("a flow");
+                received.push(flow as u32);
+            }
+            Told::Changed(..) => unreachable!("nothing is traced"),
+        }
+    }
+    let mut ended: Vec<_> = acked.iter().chain(&failed).copied().collect();
+    ended.sort_unstable();
+    assert_eq!(ended, (0..records.len() as u32).collect::<Vec<_>>(), "each flow ends once\n{case}");
+    assert_eq!(wire.tally.flows_failed, failed.len() as u64, "{case}");
+    let pair = |flow: &u32| records[*flow as usize].sent.map(|sent| sent.address.source_port);
+    for of in acked.iter().chain(&received).map(pair) {
+        for ends in [&acked, &received] {
+            let own: Vec<_> = ends.iter().filter(|flow| pair(flow) == of).collect();
+            assert!(own.is_sorted(), "{own:?}\n{case}");
+        }
+    }
+    for (flow, record) in (0..).zip(records) {
+        let size = record.size.expect("messages have sizes");
+        if acked.contains(&flow) {
+            assert!(
+                received.contains(&flow) && record.delivered() == size,
+                "flow {flow}: {record:?}\n{case}"
+            );
+            assert!(record.received_at() <= record.acked_at(), "flow {flow}: {record:?}\n{case}");
+            let queued = record.queued().expect("it was sent");
+            let latency = record.received_at().expect("complete") - record.arrival;
+            assert!(queued < latency, "flow {flow}: {record:?}\n{case}");
+        } else if record.sent.is_some() && !received.contains(&flow) {
+            assert!(record.delivered() < size, "flow {flow}: {record:?}\n{case}");
+        }
+    }
+    assert_eq!(records[0].source, HostId(0));
+}
+
+#[test]
+fn outstanding_messages_end_in_order_whatever_the_network_does() {
+    let (mut complete, mut failed) = (0, 0);
+    for seed in 0..1_500 {
+        let mut stream = Stream::new(seed, "queue pairs", 0);
+        let case = Case::draw(&mut stream);
+        let (wire, records) = case.run(stream);
+        check(&wire, &records, &format!("seed {seed}\n{}", case.scenario));
+        complete += wire.told.iter().filter(|(_, told)| matches!(told, Told::Acked(_))).count();
+        failed += wire.told.iter().filter(|(_, told)| matches!(told, Told::Failed(_))).count();
+    }
+    assert!(complete > 5_000 && failed > 500, "{complete} complete, {failed} failed");
+}
