@@ -12,6 +12,7 @@ import shallows as sh
 from shallows import reports
 from shallows.runs import tables
 from shallows.series.measures import check, measure
+from shallows.series.offered import Offered
 from test_captures import count, fields, needs_tshark
 from test_report import data
 
@@ -201,3 +202,60 @@ def test_a_report_charts_the_alpha_of_the_host_that_sends_data(tmp_path: Path, o
         values = [point[1] for point in line["points"]]
         assert max(values) <= 1
         assert len(set(values)) > 2
+
+
+def small_messages(depth: int) -> dict[str, object]:
+    """Return changes with which host 0 sends four messages of one packet on one queue pair."""
+    connections = {"kind": "persistent", "when_busy": "queue", "queue_depth": depth}
+    rounds = {"senders": "0", "repeats": 4, "period": "1ns", "size": "1000B", "connections": connections}
+    changes: dict[str, object] = {f"workload.0.{key}": value for key, value in rounds.items()}
+    return changes | {"host.jitter": "off", "roce.congestion": "none"}
+
+
+def test_the_time_that_messages_wait_for_their_queue_pair_is_a_column_and_a_metric(tmp_path: Path) -> None:
+    # At 100 Gb/s, a packet with 1,098 bytes on the wire takes 87.84 ns, and an acknowledgement with 86 bytes
+    # 6.88 ns, on each of two links of 1 us.
+    packet, round_trip = 0.08784, 4 + 2 * 0.08784 + 2 * 0.00688
+    for depth, turn in ((4, packet), (1, round_trip)):
+        run = sh.run(MODEL, small_messages(depth), out=tmp_path / f"depth-{depth}")
+        waits = [place * (turn - 0.001) for place in range(4)]
+        assert run.flows["queued_us"].to_list() == pytest.approx(waits)
+        # The message latency is the completion time: it includes the wait.
+        assert run.flows["fct_us"].to_list() == pytest.approx([2 + 2 * packet + wait for wait in waits])
+        assert measure(run, "queued_us.all.max") == pytest.approx(waits[-1])
+        assert measure(run, "fct_us.all.max") == pytest.approx(2 + 2 * packet + waits[-1])
+
+
+def test_runs_over_tcp_have_no_waits_for_queue_pairs(tmp_path: Path) -> None:
+    tcp = sh.run(MODEL.with_name("dctcp-mix.toml"), out=tmp_path / "tcp")
+    assert "queued_us" not in tcp.flows.columns
+    for metric in ("queued_us.all.p99", "queued_us.all.p99@0"):
+        with pytest.raises(sh.ShallowsError, match="the scenario has no queue pairs"):
+            check(metric, Offered(tcp.scenario))
+        with pytest.raises(sh.ShallowsError, match="has no queue pairs"):
+            measure(tcp, metric)
+
+
+def test_flows_over_tcp_have_no_wait_beside_queue_pairs(tmp_path: Path) -> None:
+    text = MODEL.read_text()
+    tcp = "\n[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\n"
+    (tmp_path / "mixed.toml").write_text(text + tcp)
+    mixed = sh.run(tmp_path / "mixed.toml", out=tmp_path / "run")
+    waits = dict(mixed.flows.group_by("workload").agg(pl.col("queued_us").null_count()).rows())
+    assert waits == {0: 0, 1: 1}
+    assert measure(mixed, "queued_us.all.max") == measure(mixed, "queued_us.all.max@0") == 0
+    with pytest.raises(sh.ShallowsError, match="none of the selected flows in size bin 'all'"):
+        measure(mixed, "queued_us.all.max@1")
+
+
+@needs_tshark
+def test_a_capture_of_outstanding_messages_is_read_by_tshark(tmp_path: Path) -> None:
+    captures = {"measure.captures": [{"hosts": 0, "snap": "9100B"}], "workload.0.size": "2500B"}
+    captured = sh.run(MODEL, small_messages(4) | captures, out=tmp_path / "captured").captures["capture"]
+    rows = [
+        tuple(row) for row in fields(captured, ["infiniband.bth.opcode", "infiniband.bth.psn"], "infiniband")
+    ]
+    # Four messages of three packets leave before the first acknowledgement arrives. Each has a WRITE first.
+    assert rows[:12] == [(str(6 + psn % 3), str(psn)) for psn in range(12)]
+    assert rows[12:] == [("17", str(psn)) for psn in range(12)]
+    assert count(captured, "_ws.malformed") == 0

@@ -386,6 +386,23 @@ def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
     return of.number(theirs["fluid_us"].to_numpy())
 
 
+def queued_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
+    """Return a statistic of the time that a bin's completed flows waited for their queue pairs, in µs."""
+    import polars as pl
+
+    flows, _, kept = _complete(run, of.name)
+    if "queued_us" not in flows.columns:
+        raise ShallowsError(f"{run.path} has no queue pairs", 'set transport = "roce" in a workload')
+    theirs = flows.filter(pl.Series(kept))
+    waits = (part(run, theirs, where) if where else theirs)["queued_us"].drop_nulls()
+    if waits.is_empty():
+        raise ShallowsError(
+            f"none of the selected flows in size bin {of.name!r} of {run.path} used queue pairs",
+            "select flows of a workload with queue pairs",
+        )
+    return of.number(waits.to_numpy())
+
+
 def jain_of_classes(run: Run, of: Bin) -> float:
     """Return Jain's index of the mean goodput of each class, over its completed flows in a size bin."""
     import polars as pl

@@ -40,6 +40,11 @@ def _traces_flows(offered: Offered) -> None:
         raise UnknownMetric("the scenario traces no flow", "set measure.flow_traces = [{ sample = 4 }]")
 
 
+def _has_queue_pairs(offered: Offered) -> None:
+    if not offered.has_queue_pairs:
+        raise UnknownMetric("the scenario has no queue pairs", 'set transport = "roce" in a workload')
+
+
 def _has_one_payload(offered: Offered) -> None:
     payload(offered.scenario)
 
@@ -112,6 +117,7 @@ PLACED: dict[str, Kind] = {
     "cwnd_bytes": Kind(Moment.parse, Traced.parse, flow_measures.window),
     "fct_us": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "fct_us")),
     "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
+    "queued_us": Kind(Bin.statistic, Flows.parse, flow_measures.queued_us_of_bin, [_has_queue_pairs]),
     "fluid_fct_us": Kind(Bin.statistic, Flows.parse, flow_measures.fluid_fct_us_of_bin, [_has_one_payload]),
 }
 """Dictionary that maps the first word of metrics with a place, flow or time after the `@` to their kind."""
@@ -137,6 +143,9 @@ BINNED: dict[str, Kind] = {
     "ideal_fct_us": Kind(Bin.percentile, _everywhere, _of_whole(flow_measures.ideal_fct_us_of_bin)),
     "fluid_fct_us": Kind(
         Bin.statistic, _everywhere, _of_whole(flow_measures.fluid_fct_us_of_bin), [_has_one_payload]
+    ),
+    "queued_us": Kind(
+        Bin.statistic, _everywhere, _of_whole(flow_measures.queued_us_of_bin), [_has_queue_pairs]
     ),
     "jain_of_classes": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.jain_of_classes)),
     **{
