@@ -80,7 +80,7 @@ class Fabric:
         return bits * crossing / uplinks
 
     def flows_of(self, mix: Mix) -> int:
-        """Return the number of flows with sizes from `mix`; all distributions then offer the same load."""
+        """Return how many flows to draw from `mix`, so that all distributions offer the same load."""
         return round(self.flows / mix.mean / sum(1 / each.mean for each in self.mixes))
 
     @property

@@ -127,7 +127,7 @@ def test_sizes_of_flows_that_no_run_has_get_no_row(blocks: list[sh.Run]) -> None
 
 
 def test_without_a_number_that_differs_there_is_no_axis(heavy: list[sh.Run]) -> None:
-    with pytest.raises(sh.ShallowsError, match="needs runs that differ in a number"):
+    with pytest.raises(sh.ShallowsError, match="needs runs that differ in a numeric setting"):
         figures.fct(heavy)
 
 

@@ -211,7 +211,7 @@ def _horizontal_axis(runs: Sequence[Run]) -> Swept:
     axis = across(everywhere)
     if axis is None:
         raise ShallowsError(
-            "the figure needs runs that differ in a number, such as the load",
+            "the figure needs runs that differ in a numeric setting, such as the load",
             "name the folder of a sweep over loads, or compare the schemes at one load with `shallows plot "
             "frontier` or `shallows plot dots`",
         )

@@ -235,7 +235,7 @@ pub(crate) struct Ein {
     /// Definition of the average growth. Default `"mean-of-ratios"`, as in Pulser's Algorithm 1.
     #[serde(default)]
     pub(crate) average: EinAverage,
-    /// Moment of a dequeue at which the backlog is read. Default `"after"`: once the packet has left.
+    /// Whether the backlog is read before or after the packet leaves the queue. Default `"after"`.
     #[serde(default)]
     pub(crate) sampled: Sampled,
 }

@@ -236,7 +236,7 @@ pub(crate) struct EachSegment {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Swift {
-    /// Target of the round-trip time for a path without hops and a large window, above 0. Default `"20us"`.
+    /// Target round-trip time if the path has no hops and the window is large. Must be above 0. Default `"20us"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) base_target: Option<Time>,
     /// Time ħ that a hop adds to the target. Default: 20 µs/6.55.

@@ -35,8 +35,8 @@ pub(super) fn ecmp(
     })
 }
 
-/// Returns the number of persistent connections from one host to another, to which `"ns-2-bcc"` gives numbers. Rejects a scenario with no
-/// such connections, or with too many.
+/// Returns how many persistent connections each host has to each other host. `"ns-2-bcc"` numbers these connections, so it rejects a scenario
+/// with none, or with too many.
 fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
     let pools = spec.workload.iter().find_map(|workload| match workload {
         spec::Workload::Poisson(poisson) => match &poisson.connections {

@@ -27,7 +27,7 @@ pub struct Config {
     pub arithmetic: Arithmetic,
 }
 
-/// Arithmetic of alpha and of cuts.
+/// Arithmetic that computes alpha and reductions of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {

@@ -621,7 +621,10 @@ class _Reader:
     def queues_of(
         self, port: _Port, marked: dict[str, str | None], pfc: tuple[int, ...], maps: Maps
     ) -> tuple[Queue, ...]:
-        """Return the queues of a port's scheduler map; ports with the same pauses share the result."""
+        """Return the queues of a port's scheduler map.
+
+        Ports with the same scheduler map and PFC settings get the same cached object.
+        """
         key = (port.scheduler_map, pfc, maps)
         if key not in self.made:
             self.made[key] = lossless(self.scheduled(port.scheduler_map or "", marked), pfc, maps)
