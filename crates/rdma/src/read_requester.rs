@@ -124,6 +124,9 @@ impl ReadRequester {
 
     /// Returns the CNP to send now, if any.
     pub fn poll_cnp(&mut self, now: Instant) -> Option<RdmaReply> {
+        if self.ended.is_some() {
+            return None;
+        }
         let cause = self.cnp.take().or_else(|| self.notification.take_due(now))?;
         Some(RdmaReply {
             kind: RdmaReplyKind::ReadCnp,
@@ -158,6 +161,9 @@ impl ReadRequester {
     /// Returns the time at which [`Self::on_timer`] and [`Self::poll_cnp`] must be called; `None` while the requester waits only for posts and
     /// responses.
     pub fn deadline(&self) -> Option<Instant> {
+        if self.ended.is_some() {
+            return None;
+        }
         [self.expiry(), self.notification.deadline()].into_iter().flatten().min()
     }
 
@@ -172,6 +178,8 @@ impl ReadRequester {
             return;
         }
         self.retries += 1;
+        // A gap in the responses to the new request is detected as in those to the first.
+        self.naked = false;
         self.go_back(self.expected);
     }
 
@@ -217,6 +225,6 @@ impl ReadRequester {
     }
 
     fn expiry(&self) -> Option<Instant> {
-        (self.timer < Instant::MAX && self.ended.is_none()).then(|| self.timer + self.config.timeout)
+        (self.timer < Instant::MAX).then(|| self.timer + self.config.timeout)
     }
 }

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Instant, Rate};
@@ -142,9 +143,9 @@ impl ReadResponder {
         self.reaction.on_timer(&config.congestion, now);
     }
 
-    /// Returns whether no response to a request is left to send.
-    pub fn is_idle(&self) -> bool {
-        self.reads.is_empty()
+    /// Returns whether responses with some of these bytes are left to send.
+    pub fn owes(&self, bytes: &Range<u64>) -> bool {
+        self.reads.iter().any(|read| bytes.contains(&read.offset))
     }
 
     /// Returns the rate and window of the congestion control.

@@ -77,7 +77,8 @@ fn dcqcn(config: &dcqcn::Config, interval: Duration, checker: &mut Checker<'_>) 
     positive("increase_period", config.increase_period, checker);
     checker.require(config.alpha_period > interval, &key("alpha_period"), || {
         format!(
-            "must be longer than roce.cnp.interval = {interval}, got {}: otherwise alpha would decrease although CNPs arrive",
+            "must be longer than the interval of CNPs (cnp.interval = {interval}), got {}: otherwise alpha would decrease although \
+             CNPs arrive",
             config.alpha_period
         )
     });

@@ -30,11 +30,15 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     }
 }
 
-/// Returns the operation: the host that receives SENDs has receive work requests, and the host that posts them counts RNR NAKs.
+/// Returns the operation: the host that receives SENDs has receive work requests, and the host that posts them counts RNR NAKs. The limits of
+/// outstanding READs of both ends apply (`max_rd_atomic` and `max_dest_rd_atomic` of `ibv_qp_attr`).
 fn operation(opener: &Roce, other: &Roce) -> RoceOperation {
     match (&opener.operation, &other.operation) {
         (RoceOperation::Send(opener), RoceOperation::Send(other)) => {
             RoceOperation::Send(spec::Send { rnr_retry: opener.rnr_retry, ..other.clone() })
+        }
+        (RoceOperation::Read(opener), RoceOperation::Read(other)) => {
+            RoceOperation::Read(spec::Read { max_rd_atomic: opener.max_rd_atomic.min(other.max_rd_atomic) })
         }
         (operation, _) => operation.clone(),
     }

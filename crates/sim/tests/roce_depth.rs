@@ -288,3 +288,35 @@ fn outstanding_reads_survive_losses_on_any_number_of_threads() {
     assert!(times.len() == 320 && times.iter().all(Option::is_some), "{times:?}");
     assert!(pairs["naks"].as_u64() > Some(0) && pairs["retransmits"].as_u64() > Some(0), "{pairs}");
 }
+
+/// Returns [`small_messages`] on two queue pairs.
+fn on_two_queue_pairs(messages: u32, depth: u32) -> String {
+    small_messages(messages, depth).replace("queue_depth", "per_pair = 2, queue_depth")
+}
+
+#[test]
+fn a_queue_pair_that_ends_during_its_warm_up_gets_no_messages() {
+    let warm_up = ("workload.0.connections.warm_up", "{ bytes = '1KB', from = '0s', to = '0s' }");
+    let sets = [warm_up, ("workload.0.start", "20us"), ("roce.timeout", "1us"), ("roce.retry_count", "0")];
+    let report = run(&on_two_queue_pairs(4, 1), &sets);
+    // Both queue pairs end before the first message, so that no message ever begins.
+    assert_eq!((counts(&report, "retries_exhausted"), completion_times(&report)), (2, vec![None; 4]));
+    let abandoned = "flows that waited for these queue pairs never began (4)".to_owned();
+    assert!(report.warnings().contains(&abandoned), "{:?}", report.warnings());
+}
+
+#[test]
+fn a_queue_pair_sends_while_the_nic_delays_its_next_message() {
+    // IRN allows one packet at a time. Messages wait 10 us in the NIC, at the same time.
+    let sets = [
+        ("roce.recovery", "{ kind = 'irn', window = 1 }"),
+        ("host.nic.send.message_delay", "10us"),
+        ("roce.retry_count", "7"),
+    ];
+    let report = run(&small_messages(6, 3), &sets);
+    // Each packet leaves when the one before is acknowledged, and not when the delay of another message is over.
+    let ends = ends(&report);
+    for pair in ends[..3].windows(2) {
+        assert_eq!(pair[1] - pair[0], round_trip(), "{ends:?}");
+    }
+}

@@ -155,3 +155,42 @@ fn a_trace_of_reads_on_one_queue_pair_records_each_flow_on_its_own() {
         assert_eq!(report.flow_trace(flow, "rate_gbps").count(), 0, "{flow}");
     }
 }
+
+#[test]
+fn each_outstanding_read_is_traced_until_its_last_response_leaves() {
+    let sets = [
+        READ,
+        ("roce.congestion", "dcqcn"),
+        ("measure.flow_traces", "[{ workload = 0, every = '1us' }]"),
+        ("workload.0.repeats", "2"),
+        ("workload.0.period", "1ns"),
+        ("workload.0.connections", "{ kind = 'persistent', when_busy = 'queue', queue_depth = 2 }"),
+    ];
+    let report = run(&incast(), &sets);
+    let rates = |flow| report.flow_trace(flow, "rate_gbps").collect::<Vec<_>>();
+    // Both READs of a queue pair are requested together, and the responses to the second one follow those to the first.
+    for (first, second) in (0..8).map(|flow| (rates(flow), rates(flow + 8))) {
+        assert!(first.len() > 3 && second.starts_with(&first), "{first:?} {second:?}");
+        assert!(second.len() > first.len(), "{first:?} {second:?}");
+    }
+}
+
+#[test]
+fn a_queue_pair_with_reads_fails_once_although_responses_and_cnps_follow() {
+    // The timeout is shorter than the time in which the responses arrive.
+    let sets = [
+        READ,
+        ("roce.congestion", "dcqcn"),
+        ("roce.timeout", "5us"),
+        ("roce.retry_count", "0"),
+        ("roce.cnp.interval", "50us"),
+        ("stop.at", "2ms"),
+    ];
+    let report = run(&incast(), &sets);
+    let ended = counts(&report, "retries_exhausted");
+    assert!(ended > 0, "{}", report.summary());
+    let unfinished = report.flows().filter(|flow| flow.completion_time.is_none()).count() as u64;
+    assert_eq!(ended, unfinished);
+    // The run ends when each flow is complete or has failed.
+    assert!(report.summary()["simulated_s"].as_f64() < Some(1.9e-3), "{}", report.summary());
+}

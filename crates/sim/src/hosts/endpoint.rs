@@ -5,6 +5,7 @@
 //! store the messages that a queue pair has in addition to its current flow.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::{Bytes, Instant, Rate};
@@ -36,7 +37,7 @@ pub(crate) struct SendQueue {
     /// Number of messages in `later` during which every change of the sender is recorded.
     pub(super) traced: u32,
     /// Whether the queue pair has ended with an error and its messages are recorded as failed.
-    pub(super) has_failed: bool,
+    pub(super) is_flushed: bool,
 }
 
 /// Requester of a queue pair.
@@ -68,7 +69,7 @@ impl Endpoint {
                     requesting,
                     later: VecDeque::new(),
                     traced: 0,
-                    has_failed: false,
+                    is_flushed: false,
                 }))
             }
         }
@@ -83,6 +84,11 @@ impl Endpoint {
     /// Returns whether the endpoint is a queue pair that has ended with an error.
     pub(super) fn has_failed(&self) -> bool {
         self.ended().is_some()
+    }
+
+    /// Returns whether the flows of a queue pair that has ended with an error are recorded as failed.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.send_queue().is_some_and(|queue| queue.is_flushed)
     }
 
     fn ended(&self) -> Option<Ended> {
@@ -335,7 +341,24 @@ pub(crate) struct Reads {
     pub(super) is_queued: bool,
     /// Flow of the newest request.
     pub(super) framing: Framing,
-    /// Whether every change is reported.
+    /// READs with responses that are left to send.
+    pub(super) asked: Vec<Asked>,
+}
+
+/// State of the congestion control of a responder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControlState {
+    pub(crate) rate: Rate,
+    pub(crate) alpha: Option<f64>,
+}
+
+/// READ at its responder.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(super) flow: u32,
+    /// Sequence numbers of its bytes.
+    pub(super) bytes: Range<u64>,
+    /// Whether every change of the responder is reported.
     pub(super) traced: bool,
 }
 
@@ -344,6 +367,24 @@ impl Reads {
     pub(super) fn counts(&self) -> QueuePairCounts {
         let retransmits = self.responder.retransmits().into();
         QueuePairCounts { retransmits, ..counts_of_control(self.responder.digest()) }
+    }
+
+    /// Returns the state of the responder's congestion control.
+    pub(super) fn control(&self, config: &shallows_rdma::Config) -> ControlState {
+        ControlState { rate: self.responder.pace().rate, alpha: self.responder.alpha(config) }
+    }
+
+    /// Adds a flow's READ if responses to it are left to send. `traces` returns whether every change of the responder is reported.
+    pub(super) fn ask(&mut self, flow: u32, bytes: Range<u64>, traces: impl FnOnce() -> bool) {
+        if self.responder.owes(&bytes) && self.asked.iter().all(|asked| asked.flow != flow) {
+            self.asked.push(Asked { flow, bytes, traced: traces() });
+        }
+    }
+
+    /// Removes the READs without responses that are left to send.
+    pub(super) fn forget_answered(&mut self) {
+        let Self { responder, asked, .. } = self;
+        asked.retain(|asked| responder.owes(&asked.bytes));
     }
 }
 
@@ -358,7 +399,7 @@ impl Sink {
                     responder: ReadResponder::new(config, line_rate, overhead),
                     is_queued: false,
                     framing: Framing::BeforeFlows { workload: 0 },
-                    traced: false,
+                    asked: Vec::new(),
                 })))
             }
             Some(config) => Self::QueuePair(Box::new(Responding::Messages(Messages {

@@ -31,13 +31,15 @@ mod settling;
 mod timer;
 mod transports;
 
+use std::ops::Range;
+
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
 use shallows_measure::{FlowRecord, QueuePairCounts, Tally};
 use shallows_scenario::{Experiment, Flow};
 
 use crate::hosts::connection::{Place, SenderSide};
-use crate::hosts::endpoint::Endpoint;
+use crate::hosts::endpoint::{ControlState, Endpoint};
 use crate::hosts::flow::Flows;
 use crate::hosts::host::{Found, Host};
 use crate::hosts::nic::Nic;
@@ -84,9 +86,9 @@ pub(crate) trait Driver {
     /// Processes a packet that belongs to no connection; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// Announces a flow that begins at the sender in `place`, after `before` bytes of earlier flows on the connection. Returns whether
-    /// every change of the sender must be reported.
-    fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool;
+    /// Announces a flow that begins at the sender in `place`; `bytes` are the sequence numbers of its bytes. Returns whether every change of
+    /// the sender must be reported.
+    fn traces(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool;
 
     /// Announces a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be reported.
     fn traces_responder(&mut self, flow: u32, place: Place) -> bool;
@@ -108,15 +110,6 @@ pub(crate) enum HostEvent<'a> {
     Changed { flow: u32, endpoint: &'a Endpoint },
     /// The responder of a flow's READ may have changed. This event occurs only for flows whose changes are all reported.
     ResponderChanged { flow: u32, control: ControlState },
-}
-
-/// State of the congestion control of a responder.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ControlState {
-    pub(crate) rate: Rate,
-    pub(crate) alpha: Option<f64>,
-    /// Whether no response is left to send.
-    pub(crate) is_idle: bool,
 }
 
 /// Maximum number of hosts that fit a core's second-level cache together with the network. `FEW_CONNECTIONS` is the maximum number of

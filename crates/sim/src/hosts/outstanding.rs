@@ -19,6 +19,8 @@ impl Hosts {
     pub(super) fn start_message(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         if !self.delays(place, flow, driver) {
             self.post(place, flow, driver);
+        } else if self.sender(place).flow.is_some() {
+            self.pump_queue_pair(place, driver);
         }
     }
 
@@ -34,12 +36,12 @@ impl Hosts {
         let size = record.size.expect("flows without end have connections of their own");
         let start = side.endpoint.written();
         side.endpoint.write(&self.transports.at(side.transport).config, now, size.0);
-        let traced = driver.traces(flow, place, start);
+        let traced = driver.traces(flow, place, start..start + size.0);
         let posted = Posted { flow, start, end: start + size.0, started: now, retransmits: 0, traced };
         let queue = side.endpoint.send_queue_mut().expect("only queue pairs have several flows");
         queue.later.push_back(posted);
         queue.traced += u32::from(traced);
-        if queue.has_failed {
+        if queue.is_flushed {
             return fail_flow(flow, driver);
         }
         self.pump_queue_pair(place, driver);
@@ -69,22 +71,24 @@ impl Hosts {
         }
     }
 
-    /// Records that the flows of a queue pair will never complete, because the queue pair has ended with an error.
+    /// Flushes a queue pair that has ended with an error: its flows will never complete, and its pool gives it no others.
     #[cold]
-    pub(super) fn fail(&mut self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn flush(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.sender_mut(place);
-        let Some(flow) = side.flow else { return };
+        let current = side.flow;
         let queue = side.endpoint.send_queue_mut().expect("only queue pairs end with an error");
-        queue.has_failed = true;
-        fail_flow(flow, driver);
-        for message in &queue.later {
-            fail_flow(message.flow, driver);
+        if std::mem::replace(&mut queue.is_flushed, true) {
+            return;
+        }
+        for flow in current.into_iter().chain(queue.later.iter().map(|message| message.flow)) {
+            fail_flow(flow, driver);
         }
         self.abandon_waiting(place, driver);
     }
 }
 
-fn fail_flow(flow: u32, driver: &mut impl Driver) {
+/// Records that a flow of a queue pair that has ended with an error will never complete.
+pub(super) fn fail_flow(flow: u32, driver: &mut impl Driver) {
     driver.tally().flows_failed += 1;
     driver.on_event(HostEvent::Failed { flow });
 }
@@ -141,7 +145,8 @@ impl ReceiverSide {
             match framing.start.cmp(&self.flow_start) {
                 Ordering::Greater => return self.note_later(framing, now),
                 Ordering::Less if self.awaits(framing, flows) => self.put_before(framing, flows),
-                Ordering::Less | Ordering::Equal => {}
+                Ordering::Less => return, // a duplicate of a complete message
+                Ordering::Equal => {}
             }
         }
         self.listen(framing, flows);

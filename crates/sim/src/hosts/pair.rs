@@ -1,6 +1,7 @@
 //! Tests of hosts on a plain wire, without a network or an event queue. They show what a [`Driver`] must provide.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -135,7 +136,7 @@ impl Driver for TestWire {
         unreachable!("all packets are of connections")
     }
 
-    fn traces(&mut self, flow: u32, _: Place, _: u64) -> bool {
+    fn traces(&mut self, flow: u32, _: Place, _: Range<u64>) -> bool {
         self.traced.contains(&flow)
     }
 

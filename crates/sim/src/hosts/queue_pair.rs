@@ -299,7 +299,7 @@ impl Hosts {
             Hearing::Complete(flow) => self.complete_messages(place, flow, driver),
         }
         if ends {
-            self.fail(place, driver);
+            self.flush(place, driver);
         }
     }
 

@@ -9,11 +9,12 @@ use shallows_measure::Received;
 use shallows_rdma::{CNP_PAYLOAD, RETH};
 
 use crate::hosts::connection::Place;
+use crate::hosts::endpoint::ControlState;
 use crate::hosts::host::Found;
 use crate::hosts::names::Name;
-use crate::hosts::packet::{Framing, PacketRef, RdmaPacket, ReadRequestPacket, ReplyPacket};
+use crate::hosts::packet::{FlowFraming, Framing, PacketRef, RdmaPacket, ReadRequestPacket, ReplyPacket};
 use crate::hosts::sending::{Hearing, hear};
-use crate::hosts::{ControlState, Driver, HostEvent, Hosts};
+use crate::hosts::{Driver, HostEvent, Hosts};
 
 impl Hosts {
     /// Sends the requests and CNPs that a requester may send now, and schedules its timer.
@@ -69,15 +70,21 @@ impl Hosts {
             Found::Nothing => self.admit_read_responder(header, packet),
         };
         let place = Place { host: header.destination, slot };
+        let asked = match packet.framing {
+            Framing::Flow(FlowFraming { flow, start, .. }) => {
+                let size = self.flows.at(flow.get()).size;
+                Some((flow.get(), start..size.map_or(u64::MAX, |size| start + size.0)))
+            }
+            Framing::BeforeFlows { .. } => None,
+        };
         let (side, transport) = self.receiver_mut(place);
         side.address.class = header.class();
         let reads = side.receiver.reads_mut();
         reads.framing = packet.framing;
-        reads.traced = match packet.framing {
-            Framing::Flow(framing) => driver.traces_responder(framing.flow.get(), place),
-            Framing::BeforeFlows { .. } => false,
-        };
         let nak = reads.responder.on_request(transport.queue_pair(), driver.now(), &packet.request);
+        if let Some((flow, bytes)) = asked {
+            reads.ask(flow, bytes, || driver.traces_responder(flow, place));
+        }
         if let Some(nak) = nak {
             self.send_rdma_reply(place, nak, None, driver);
         }
@@ -102,32 +109,29 @@ impl Hosts {
             let packet = driver.packets().insert_rdma_data(packet);
             self.send(header, packet, driver);
         }
-        if self.receiver_mut(place).0.receiver.reads_mut().traced {
-            self.tell_responder(place, driver);
-        }
+        self.tell_responder(place, driver);
         self.rest_receiver(place, driver);
     }
 
-    #[cold]
-    fn tell_responder(&self, place: Place, driver: &mut impl Driver) {
-        if let Some((flow, control)) = self.responding(place) {
-            driver.on_event(HostEvent::ResponderChanged { flow, control });
+    /// Reports the state of a responder for each traced READ, and forgets READs without responses that are left to send.
+    fn tell_responder(&mut self, place: Place, driver: &mut impl Driver) {
+        let (side, transport) = self.receiver_mut(place);
+        let reads = side.receiver.reads_mut();
+        for asked in reads.asked.iter().filter(|asked| asked.traced) {
+            let control = reads.control(transport.queue_pair());
+            driver.on_event(HostEvent::ResponderChanged { flow: asked.flow, control });
         }
+        reads.forget_answered();
     }
 
-    /// Returns the flow of the newest request at a responder of READs, and the state of its congestion control; `None` if the receiving side
-    /// in this place is no such responder, or has no flow yet.
-    pub(crate) fn responding(&self, place: Place) -> Option<(u32, ControlState)> {
+    /// Returns the state of the congestion control at the responder of a flow's READ; `None` if the receiving side in this place has no
+    /// responses to the READ left to send.
+    pub(crate) fn responding(&self, place: Place, flow: u32) -> Option<ControlState> {
         let side = &self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let reads = side.receiver.reads()?;
-        let Framing::Flow(framing) = reads.framing else { return None };
-        let config = self.transports.at(side.transport).queue_pair();
-        let control = ControlState {
-            rate: reads.responder.pace().rate,
-            alpha: reads.responder.alpha(config),
-            is_idle: reads.responder.is_idle(),
-        };
-        Some((framing.flow.get(), control))
+        let is_asked =
+            reads.asked.iter().any(|asked| asked.flow == flow && reads.responder.owes(&asked.bytes));
+        is_asked.then(|| reads.control(self.transports.at(side.transport).queue_pair()))
     }
 
     fn poll_response(&mut self, place: Place, now: Instant) -> Option<(Header, RdmaPacket)> {

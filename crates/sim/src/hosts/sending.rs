@@ -6,6 +6,7 @@ use shallows_measure::Sent;
 
 use crate::hosts::connection::{NO_TWIN, Place, SenderSide};
 use crate::hosts::gap::Gap;
+use crate::hosts::outstanding::fail_flow;
 use crate::hosts::packet::{AckPacket, DataPacket, Queued};
 use crate::hosts::pulling::Pulling;
 use crate::hosts::timer::arm;
@@ -59,9 +60,9 @@ impl Hosts {
             side.endpoint.close(config);
         }
         record.sent = Some(Sent::on(side.address));
-        side.traced = driver.traces(flow, place, side.flow_start);
-        if side.endpoint.has_failed() {
-            return self.fail(place, driver);
+        side.traced = driver.traces(flow, place, side.flow_start..side.flow_end);
+        if side.endpoint.is_flushed() {
+            return fail_flow(flow, driver);
         }
         self.pump(place, driver);
     }
@@ -172,7 +173,7 @@ impl Hosts {
         if is_due {
             side.endpoint.on_timer(&transport.config, now);
             if side.endpoint.has_failed() {
-                return self.fail(place, driver);
+                return self.flush(place, driver);
             }
         }
         if is_due || transport.handover.paces() {
@@ -253,6 +254,9 @@ impl Hosts {
     /// Returns the next action of a free persistent connection.
     pub(super) fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
         let side = self.sender(place);
+        if side.endpoint.has_failed() {
+            return Next::Closed; // its pool still counts its flows until it is flushed
+        }
         let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
         let host = self.host(place.host);
         let pool =

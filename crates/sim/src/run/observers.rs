@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
+use std::ops::Range;
 
 use shallows_core::Instant;
 use shallows_core::random::Stream;
@@ -12,10 +13,10 @@ use shallows_rdma::{ReadRequester, Requester};
 use shallows_scenario::Experiment;
 use shallows_transport::Phase;
 
+use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
-use crate::hosts::endpoint::{Endpoint, Requesting};
+use crate::hosts::endpoint::{ControlState, Endpoint, Requesting};
 use crate::hosts::packet::{PacketRef, Packets};
-use crate::hosts::{ControlState, Hosts};
 use crate::network::Change;
 
 /// Traces, samples and captured packets.
@@ -55,11 +56,11 @@ impl Pint {
     }
 }
 
-/// Sender of a traced flow. `before` is the number of bytes that were written to the flow's connection before the flow began.
-#[derive(Clone, Copy, Debug)]
+/// Sender of a traced flow, and the sequence numbers of the flow's bytes.
+#[derive(Clone, Debug)]
 struct Begun {
     place: Place,
-    before: u64,
+    bytes: Range<u64>,
 }
 
 impl Observers {
@@ -100,21 +101,21 @@ impl Observers {
         }
     }
 
-    /// Records the beginning of a flow. `place` is its sender; `before` is the number of bytes that its connection has written so far.
+    /// Records the beginning of a flow. `place` is its sender; `bytes` are the sequence numbers of its bytes.
     /// Returns whether every change of the sender must be recorded.
-    pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, before: u64) -> bool {
+    pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool {
         if !self.flows.follows(flow) {
             return false;
         }
-        self.begun.insert(flow, Begun { place, before });
+        self.begun.insert(flow, Begun { place, bytes });
         self.flows.begin(flow)
     }
 
     /// Records the state of a flow's sender in the traces that record every change.
     #[cold]
     pub(crate) fn sender_changed(&mut self, now: Instant, flow: u32, endpoint: &Endpoint) {
-        if let Some(&Begun { before, .. }) = self.begun.get(&flow) {
-            self.flows.note(now, flow, readings(endpoint, before));
+        if let Some(Begun { bytes, .. }) = self.begun.get(&flow) {
+            self.flows.note(now, flow, readings(endpoint, bytes));
         }
     }
 
@@ -148,13 +149,11 @@ impl Observers {
             if !flows.is_in(flow, number) {
                 return true;
             }
-            let Some((_, control)) = hosts.responding(place).filter(|&(newest, _)| newest == flow) else {
-                return false;
-            };
-            if !control.is_idle {
+            let control = hosts.responding(place, flow);
+            if let Some(control) = control {
                 flows.note_responder(now, flow, readings_of_responder(control));
             }
-            !control.is_idle
+            control.is_some()
         });
     }
 
@@ -162,8 +161,8 @@ impl Observers {
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
         for flow in flows {
-            if let Some(&Begun { place, before }) = self.begun.get(&flow) {
-                self.flows.note(now, flow, readings(&hosts.sender(place).endpoint, before));
+            if let Some(Begun { place, bytes }) = self.begun.get(&flow) {
+                self.flows.note(now, flow, readings(&hosts.sender(*place).endpoint, bytes));
             }
         }
         self.sample_responders(number, now, hosts);
@@ -173,12 +172,12 @@ impl Observers {
 
 /// Returns the quantities of a sender in the order of `QUANTITIES`. A quantity is `None` if the sender has no value for it, for example
 /// before the first measurement.
-fn readings(endpoint: &Endpoint, before: u64) -> Readings {
+fn readings(endpoint: &Endpoint, bytes: &Range<u64>) -> Readings {
     let sender = match endpoint {
         Endpoint::Tcp(sender) => sender,
         Endpoint::QueuePair(queue) => match &queue.requesting {
-            Requesting::Messages(requester) => return readings_of_queue_pair(requester, before),
-            Requesting::Reads(requester) => return readings_of_reads(requester, before),
+            Requesting::Messages(requester) => return readings_of_queue_pair(requester, bytes),
+            Requesting::Reads(requester) => return readings_of_reads(requester, bytes),
         },
     };
     let ssthresh = sender.ssthresh().0;
@@ -195,9 +194,14 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
             Phase::Timeout => 2.0,
             Phase::Braking => 3.0,
         }),
-        Some(sender.acked().saturating_sub(before) as f64),
+        Some(sender.acked().saturating_sub(bytes.start) as f64),
         None,
     ]
+}
+
+/// Returns how many bytes of a flow with these sequence numbers precede `end`.
+fn part_of(end: u64, bytes: &Range<u64>) -> f64 {
+    (end.clamp(bytes.start, bytes.end) - bytes.start) as f64
 }
 
 /// Returns the quantities of the responder of READs, in the order of `QUANTITIES`. The requester has the others.
@@ -207,14 +211,14 @@ fn readings_of_responder(control: ControlState) -> Readings {
 }
 
 /// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The responder has the rate, and no window.
-fn readings_of_reads(requester: &ReadRequester, before: u64) -> Readings {
+fn readings_of_reads(requester: &ReadRequester, bytes: &Range<u64>) -> Readings {
     let in_flight = requester.in_flight().0 as f64;
-    let received = requester.received().saturating_sub(before) as f64;
+    let received = part_of(requester.received(), bytes);
     [None, None, None, None, Some(in_flight), None, Some(received), None]
 }
 
 /// Returns the quantities of a queue pair with WRITEs or SENDs, in the order of `QUANTITIES`.
-fn readings_of_queue_pair(requester: &Requester, before: u64) -> Readings {
+fn readings_of_queue_pair(requester: &Requester, bytes: &Range<u64>) -> Readings {
     let pace = requester.pace();
     [
         pace.window.map(|window| window.0 as f64),
@@ -223,7 +227,7 @@ fn readings_of_queue_pair(requester: &Requester, before: u64) -> Readings {
         None,
         Some(requester.in_flight().0 as f64),
         None,
-        Some(requester.acked().saturating_sub(before) as f64),
+        Some(part_of(requester.acked(), bytes)),
         Some(pace.rate.0 as f64 * 1e-9),
     ]
 }

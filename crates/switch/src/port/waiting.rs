@@ -150,6 +150,7 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
 
     #[inline(always)]
     fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
+        debug_assert!(self.around.books.is_empty() || queue < self.around.books.len(), "no queue {queue}");
         self.around.books.get_mut(queue).unwrap_or(whole)
     }
 }

@@ -131,3 +131,26 @@ fn outstanding_messages_end_in_order_whatever_the_network_does() {
     }
     assert!(complete > 5_000 && failed > 500, "{complete} complete, {failed} failed");
 }
+
+#[test]
+fn a_message_that_waits_does_not_go_to_a_queue_pair_that_has_just_ended() {
+    let mut hosts = hosts_of(
+        "[roce]\noperation = { kind = 'send', receive_depth = 1, refill = '1s', rnr_retry = 0 }\n\
+         [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\ntransport = 'roce'\n\
+         connections = { kind = 'persistent', per_pair = 2, when_busy = 'queue', queue_depth = 2 }\n",
+    );
+    // Each of the two queue pairs has two messages, and the fifth one waits. The acknowledgements of the first messages, packets 5 and 6, are
+    // lost. The RNR NAKs of the second messages therefore acknowledge the first ones, and end the queue pairs.
+    let mut wire = TestWire::new(&[5, 6]);
+    for number in 0..5 {
+        let at = Instant(u64::from(number));
+        wire.later(at, Due::Flow(number, Flow { at, size: Some(Bytes(1_000)), ..flow() }));
+    }
+    wire.run(&mut hosts);
+    let ends = hosts.into_flows(wire.now);
+    let was_sent = [0, 1, 2, 3, 4].map(|number| ends.at(number).sent.is_some());
+    assert_eq!(was_sent, [true, true, true, true, false]);
+    let acked = [0, 1, 2, 3, 4].map(|number| ends.at(number).acked_at().is_some());
+    assert_eq!(acked, [true, true, false, false, false]);
+    assert_eq!(wire.tally.flows_failed, 3);
+}

@@ -1,5 +1,7 @@
 //! The parts of a world other than its hosts, and the driver of the hosts.
 
+use std::ops::Range;
+
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId, PacketKind};
@@ -90,8 +92,8 @@ impl Driver for Surroundings<'_> {
         Some((header, ends.packets.insert_probe(packet)))
     }
 
-    fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool {
-        self.outside.ends.observers.flow_begins(flow, place, before)
+    fn traces(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool {
+        self.outside.ends.observers.flow_begins(flow, place, bytes)
     }
 
     fn traces_responder(&mut self, flow: u32, place: Place) -> bool {
