@@ -158,7 +158,8 @@ impl FlowTracer {
         add_changes(now, readings, last, rows);
     }
 
-    /// Records the changed values of the responder of a flow's READ, if the flow is traced. Its quantities are not those of the requester.
+    /// Records the changed values of the responder of a flow's READ, if the flow is traced. Its quantities differ from those of the
+    /// requester.
     pub fn note_responder(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(Traced { last, responder, .. }) = self.flows.get_mut(&flow) else { return };
         add_changes(now, readings, last, responder);

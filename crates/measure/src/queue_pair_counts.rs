@@ -13,7 +13,7 @@ pub struct QueuePairCounts {
     pub abandoned: u64,
     /// Queue pairs that ended with an error, because their responders had no receive work requests.
     pub rnr_retries_exhausted: u64,
-    /// Negative acknowledgements that requesters received, without RNR NAKs. Gaps in the responses to READs also count (implied NAKs).
+    /// Negative acknowledgements that requesters received, except RNR NAKs. Gaps in the responses to READs also count (implied NAKs).
     pub naks: u64,
     /// RNR NAKs that requesters received: the responder had no receive work request.
     pub rnr_naks: u64,

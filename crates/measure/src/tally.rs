@@ -39,9 +39,9 @@ impl AddAssign for Tally {
     }
 }
 
-/// Packets that were lost on a link or refused at its far end, so that no queue dropped them: packets in flight when the link went down,
-/// packets whose TTL expired, packets for which the ingress memory of a switch or the receive buffer of a host had no room, and packets
-/// that the PFC watchdog of the link's port dropped.
+/// Packets that were lost on a link or refused at its far end, so that no queue dropped them. Either the link went down while they were in
+/// flight, or their TTL expired, or the PFC watchdog of the link's port dropped them. Otherwise, the ingress memory of a switch or the
+/// receive buffer of a host had no room for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// All lost packets.

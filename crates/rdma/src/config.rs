@@ -16,7 +16,7 @@ pub struct Config {
     pub mtu: Bytes,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Number of packets by which a packet may precede the expected one, before the responder with go-back-N considers the expected one lost.
+    /// Number of packets by which a packet may be ahead of the expected one before a go-back-N responder considers the expected one lost.
     /// Zero with other recoveries, which hold all packets.
     pub reordering: u64,
     /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, in selective
@@ -41,8 +41,8 @@ pub enum Operation {
     Write,
     /// SEND.
     Send(Send),
-    /// RDMA READ: the responder sends the data. Only with [`Recovery::GoBackN`] without tolerance of reordering and without adaptive timeouts,
-    /// and with a congestion control that reacts to nothing but CNPs and has no window. Responses are not acknowledged.
+    /// RDMA READ: the responder sends the data. Requires [`Recovery::GoBackN`] with neither tolerance of reordering nor adaptive timeouts,
+    /// and a congestion control that reacts only to CNPs and has no window. Responses are not acknowledged.
     Read(Read),
 }
 

@@ -11,7 +11,7 @@ use crate::config::Notification;
 pub(crate) struct Cause {
     /// Time at which it was sent.
     pub(crate) sent_at: Instant,
-    /// Whether it was marked with CE. It arrived out of order if it was not.
+    /// Whether the packet was marked with CE; otherwise it arrived out of order.
     pub(crate) marked: bool,
 }
 

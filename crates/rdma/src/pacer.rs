@@ -7,7 +7,7 @@ use crate::congestion::Pace;
 /// Pacer of a queue pair. A packet may leave after the previous packet's time on the wire at the present rate.
 ///
 /// A change of the rate therefore moves the time of the next packet by the difference between the old and the new time on the wire, as
-/// `RdmaHw::ChangeRate` of HPCC's simulator does. Time without a packet earns no credit.
+/// `RdmaHw::ChangeRate` of HPCC's simulator does. Idle time earns no credit.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     pace: Pace,

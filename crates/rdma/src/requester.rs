@@ -81,7 +81,7 @@ pub struct Requester {
 }
 
 impl Requester {
-    /// Creates a requester without messages. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes that a packet has
+    /// Creates a requester without messages. `line_rate` is the rate of the NIC's link. `overhead` is the number of bytes that a packet has
     /// on the wire in addition to its data and to the [`RETH`] in the first packet of a message.
     pub fn new(config: Arc<Config>, line_rate: Rate, overhead: Bytes) -> Self {
         Self {
@@ -264,8 +264,8 @@ impl Requester {
         self.timer = if self.next > self.una { now } else { Instant::MAX };
     }
 
-    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so that a second one
-    /// is a duplicate from the network.
+    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so a second one is
+    /// a duplicate from the network.
     fn on_nak(&mut self, now: Instant, psn: u64) {
         if psn < self.fresh_nak || psn != self.una {
             return;
@@ -319,7 +319,8 @@ impl Requester {
             Recovery::GoBackN => return self.go_back(),
             // As with go-back-N, but without the packets that are known to have arrived.
             Recovery::SelectiveRepeat => sent,
-            // Section 3.1: only the packet of the cumulative acknowledgement is lost; later ones are if a packet after them has arrived.
+            // Section 3.1: only the packet at the cumulative acknowledgement counts as lost; a later packet counts as lost if a packet
+            // after it has arrived.
             Recovery::Irn(_) => una + 1,
         };
         let board = self.scoreboard.get_or_insert_with(|| Box::new(Scoreboard::new(una, sent)));
@@ -331,7 +332,7 @@ impl Requester {
         let Some(most) = self.config.retry_count else { return false };
         match &self.adaptive {
             None => self.retries == most,
-            // `qp_total_timeout`: the queue pair fails without progress for its timeout times its number of retries.
+            // `qp_total_timeout`: the queue pair fails after a time without progress of its timeout times its number of retries.
             Some(adaptive) => adaptive.stuck_for(now) >= self.config.timeout * u64::from(most),
         }
     }
@@ -345,7 +346,7 @@ impl Requester {
     }
 
     /// Returns the time at which the retransmission timer expires. IRN's timeout depends on the number of packets in flight at present
-    /// (section 3.1), so that the deadline moves as packets are sent.
+    /// (section 3.1), so the deadline moves as packets are sent.
     fn expiry(&self) -> Option<Instant> {
         (self.timer < Instant::MAX).then(|| self.timer + self.timeout())
     }
@@ -365,7 +366,7 @@ impl Requester {
         Some(self.rnr_until).filter(|at| *at > self.now && !self.is_idle())
     }
 
-    /// Returns the time for which the next packet waits, if only the rate delays it.
+    /// Returns the time until which the next packet waits, if only the rate delays it.
     fn paced_until(&self) -> Option<Instant> {
         self.sendable()?;
         Some(self.reaction.ready_at()).filter(|at| *at > self.now)

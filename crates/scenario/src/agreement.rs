@@ -164,7 +164,8 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each of the queue pairs `all`, which has those of each kind for each ordered pair of `groups` host groups.
+/// Adds an [`Agreement`] for each element of `all`, which contains the queue pairs of each kind for each ordered pair of `groups` host
+/// groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
     let agree = |(tcp, pairs): (&Agreement, _)| Agreement { queue_pairs: Some(pairs), ..tcp.clone() };

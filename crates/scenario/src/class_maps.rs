@@ -92,7 +92,7 @@ impl Classes {
 fn groups(wanted: &spec::Lossless, lossless: &[u8], checker: &mut Checker<'_>) -> Vec<Vec<u8>> {
     let mut group_of_class: [Option<u8>; PRIORITIES] = std::array::from_fn(|class| {
         let class = class as u8;
-        // As in SONiC's maps, lossy classes have group 0. If a lossless class has it, they have a group without a number.
+        // As in SONiC's maps, lossy classes have group 0. If a lossless class has group 0, the lossy classes have a group without a number.
         if lossless.contains(&class) {
             Some(class)
         } else {

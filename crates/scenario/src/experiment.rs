@@ -195,7 +195,7 @@ impl Experiment {
         self.queue_pairs().any(|pairs| pairs.config.congestion.uses_telemetry())
     }
 
-    /// Returns the parameters of PINT, if queue pairs use it: all have the same.
+    /// Returns the parameters of PINT, the same for all queue pairs; `None` if no queue pair uses PINT.
     pub fn pint(&self) -> Option<shallows_rdma::congestion::pint::Config> {
         self.queue_pairs().find_map(|pairs| pairs.config.congestion.pint())
     }

@@ -53,7 +53,7 @@ impl Headroom {
         });
         let above_limit = packet + Bytes(1);
         let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
-        // Of the packets with more cells, the first one needs the most memory for its size.
+        // Among packets that need more cells, the smallest needs the most memory for its size.
         let occupancy = occupied(smallest).max(occupied(cell.occupied(smallest) + Bytes(1)));
         let arriving = terms.total() + above_limit;
         let needed = cell.occupied(Bytes((arriving.0 as f64 * occupancy).ceil() as u64));

@@ -8,7 +8,7 @@ use crate::check::Checker;
 use crate::spec::{self, LosslessPreset};
 use crate::topology::{Link, Lossless, Network};
 
-/// Halvings of the free memory that a port of the hosts' rate may use: α is 1/8 (third.cc: `shift`).
+/// Number of halvings from 1 to α at a port with the rate of the hosts: α is 1/8 (third.cc: `shift`).
 const SHIFT: i8 = 3;
 
 /// Rejects keys that have no counterpart in the simulators.
@@ -40,9 +40,9 @@ pub(crate) fn headroom(peer: &Link) -> Bytes {
     Bytes((bits_per_second_ns / 8 / 1_000_000_000) as u64 * 3)
 }
 
-/// Returns the reserved memory and the headroom that are taken from the memory of a switch: those of all lossless groups of its ports; of
-/// one group per port in HPCC's simulator (switch-mmu.cc: `ConfigNPort`); nothing in ns3-datacenter, whose headroom is further memory
-/// (powertcp-evaluation-burst.cc: `SetBufferPool`, `SetIngressPool`).
+/// Returns the reserved memory and the headroom that are taken from the memory of a switch. Without a preset, all lossless groups of its
+/// ports count. In HPCC's simulator, one group of each port counts (switch-mmu.cc: `ConfigNPort`). In ns3-datacenter, none counts, because
+/// headroom is additional memory (powertcp-evaluation-burst.cc: `SetBufferPool`, `SetIngressPool`).
 pub(crate) fn taken<'a>(
     preset: Option<LosslessPreset>,
     cell: shallows_switch::buffer::Cell,
@@ -66,8 +66,8 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Lets each switch hold the reserved memory and headroom that its groups are promised, although they are not all taken from its memory. In
-/// the simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
+/// Enlarges the memory of each switch by the reserved memory and headroom of its groups that [`taken`] does not take from it. In the
+/// simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
     let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {

@@ -20,8 +20,8 @@ pub(crate) struct OwnRoce {
 pub(crate) struct OwnRoces {
     /// Distinct settings, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnRoce>,
-    /// Kinds of queue pairs. Each has the index in `all` of the settings at the hosts of each group, by group number. Group 0 consists of the
-    /// hosts in no other group.
+    /// Kinds of queue pairs. A kind lists, by group number, the index in `all` of the settings at the hosts of each group. Group 0 consists
+    /// of the hosts in no other group.
     kinds: Vec<Vec<usize>>,
     /// Index in `kinds` for each workload of the scenario; `None` for workloads without queue pairs.
     of_workloads: Vec<Option<usize>>,
@@ -71,16 +71,16 @@ impl OwnRoces {
         })
     }
 
-    /// Returns the kinds of the connections of the workloads that send flows. `of_tcp` has these kinds with `first` for queue pairs, which is
-    /// the first kind of queue pairs.
+    /// Returns the kind of the connections of each workload that sends flows. `of_tcp` contains the same kinds, except that every workload
+    /// with queue pairs has the first kind of queue pairs.
     pub(crate) fn kinds(&self, spec: &Resolved, of_tcp: &[u16]) -> Vec<u16> {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());
         sending.zip(of_tcp).map(|((_, own), kind)| kind + own.unwrap_or(0) as u16).collect()
     }
 
-    /// Returns the index in `all` of the settings of both ends, the one that opens a queue pair first, for each kind of queue pairs and each
-    /// ordered pair of groups.
+    /// Returns, for each kind of queue pairs and each ordered pair of groups, the indices in `all` of the settings of both ends. The end
+    /// that opens the queue pair comes first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.kinds
             .iter()
@@ -101,7 +101,7 @@ impl OwnRoces {
         kind.iter().map(|&own| &self.all[own]).collect()
     }
 
-    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs, which they do in all groups.
+    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs. They then do so in all groups.
     pub(crate) fn key_of_reads(&self, workload: usize) -> Option<&str> {
         let own = &self.all[self.kinds[self.of_workloads[workload]?][0]];
         matches!(own.roce.operation, RoceOperation::Read(_)).then_some(&own.key)

@@ -34,8 +34,8 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Kind of the connections of each workload that sends flows: 0 for the hosts' own settings, one plus the table's index in `all`, or
-    /// one plus the number of tables for queue pairs, whose kinds come last.
+    /// Kind of the connections of each workload that sends flows. For TCP, it is 0 with the hosts' own settings, and otherwise one plus the
+    /// table's index in `all`. For queue pairs, whose kinds come last, it is one plus the number of tables.
     pub(crate) of_workloads: Vec<u16>,
 }
 

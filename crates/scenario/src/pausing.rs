@@ -166,10 +166,10 @@ impl Switch<'_> {
         cell.whole(group.reserved) + cell.size() * cells
     }
 
-    /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a lower
-    /// marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group holds at most the packets of all `ports`
-    /// queues of each of its up to `share` classes, and all queues of the switch together hold at most ports · classes times the memory. Queues of lossy
-    /// classes, which share the pool, are not counted, so this holds only if all traffic is in lossless classes.
+    /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a
+    /// lower marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group has up to `share` classes and holds at most the
+    /// packets of all `ports` queues of each of these classes. All queues of the switch together hold at most ports · classes times the
+    /// memory. Queues of lossy classes, which share the pool, are not counted, so this holds only if all traffic is in lossless classes.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes, share) = (self.ports as f64, self.classes as f64, self.share as f64);
         let shared = self.shared().0 as f64;

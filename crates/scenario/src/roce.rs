@@ -37,7 +37,7 @@ pub struct QueuePairs {
 const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
 /// Smallest queue of a NIC with queue pairs: room for a packet of each of more than 10,000 queue pairs.
 const LEAST_QUEUE: Bytes = Bytes(64_000_000);
-/// Largest number of packets by which a packet may precede the expected one: half of the PSNs of 24 bits are duplicates (IB specification).
+/// Largest number of packets by which a packet may be ahead of the expected one: half of the 24-bit PSNs are duplicates (IB specification).
 const MOST_REORDERING: u32 = (1 << 23) - 1;
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
@@ -87,8 +87,8 @@ fn headers(congestion: &RoceCongestion) -> Bytes {
     rdma::HEADERS + telemetry
 }
 
-/// Checks the settings of queue pairs. Returns the queue pairs of each kind for each ordered pair of groups, the group that opens them first.
-/// Problems are recorded in `checker`.
+/// Checks the settings of queue pairs. Returns the queue pairs of each kind for each ordered pair of groups. The first group of a pair
+/// opens them. Problems are recorded in `checker`.
 pub(crate) fn build(
     spec: &Resolved,
     own: &OwnRoces,
@@ -142,7 +142,7 @@ pub(crate) fn build(
     own.ends().map(build).collect()
 }
 
-/// Rejects settings of CNPs of hosts that get data only from congestion controls without CNPs.
+/// Rejects CNP settings of hosts that receive data only under congestion controls without CNPs.
 fn check_notifications(own: &OwnRoces, configs: &[(rdma::Config, Setting)], checker: &mut Checker<'_>) {
     let notifies = |index: usize| configs[index].0.congestion.uses_cnps();
     let mut are_used = vec![false; own.all.len()];

@@ -46,7 +46,8 @@ pub(crate) fn check(
     }
 }
 
-/// Returns the rate of a new queue pair, if it has a key, and the smallest rate; `None` for a control without a smallest rate.
+/// Returns the rate of a new queue pair, if the control has a key for it, and the smallest rate. Returns `None` for a control without a
+/// smallest rate.
 fn rates(config: &Control) -> Option<(Option<Rate>, Rate)> {
     match config {
         Control::None | Control::Swift(_) => None,

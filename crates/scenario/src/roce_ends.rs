@@ -1,4 +1,4 @@
-//! Queue pairs between two hosts with different settings: which end decides what.
+//! Queue pairs between two hosts with different settings: the end that determines each setting.
 
 use crate::check::Checker;
 use crate::own_roce::{OwnRoces, key_of_group};
@@ -14,7 +14,7 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     Roce {
         operation: operation(opener, other),
         mtu: opener.mtu,
-        // The receiver of data judges its order. Everything else in a recovery belongs to the sender.
+        // The receiver of data decides how much reordering it tolerates. The sender determines all other settings of a recovery.
         recovery: match &receiver.recovery {
             RoceRecovery::GoBackN(_) => receiver.recovery.clone(),
             RoceRecovery::SelectiveRepeat(_) | RoceRecovery::Irn(_) => sender.recovery.clone(),
@@ -44,7 +44,7 @@ fn operation(opener: &Roce, other: &Roce) -> RoceOperation {
     }
 }
 
-/// Rejects groups with operations of their own: all queue pairs of a workload have the same.
+/// Rejects operations that differ between groups, because all queue pairs of a workload have the same operation.
 pub(crate) fn check_operations(own: &OwnRoces, checker: &mut Checker<'_>) {
     for of_groups in own.of_kinds() {
         let common = operation_name(&of_groups[0].roce);

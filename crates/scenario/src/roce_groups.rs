@@ -48,7 +48,7 @@ fn all(groups: &Groups) -> BTreeSet<(usize, usize)> {
     pairs.filter(|(from, to)| from != to).collect()
 }
 
-/// Returns the ordered pairs of two groups of these host pairs.
+/// Returns the ordered pairs of groups to which these host pairs belong.
 fn linked(pairs: &Pairs, groups: &Groups) -> BTreeSet<(usize, usize)> {
     let found: BTreeSet<_> = match pairs {
         Pairs::Product { senders, receivers } => {
@@ -75,7 +75,7 @@ impl End<'_> {
     }
 }
 
-/// Rejects ends without the same path MTU and kind of recovery. Operations are the same in all groups.
+/// Rejects two ends with different path MTUs or different kinds of recovery. Operations are the same in all groups.
 fn check_common(workload: usize, opener: &End<'_>, other: &End<'_>, checker: &mut Checker<'_>) {
     // The later group has a table of its own, or inherits other settings than a group that has one.
     let (one, two) = if opener.group < other.group { (opener, other) } else { (other, opener) };

@@ -82,7 +82,7 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
-/// Returns the error that the value `found` at `path` is not one of the names in `known`. `what` is the noun for the enum in the message.
+/// Returns the error for a value `found` at `path` that is not one of the names in `known`. `what` is the noun for the enum in the message.
 pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known: &[&str]) -> E {
     let message = match found.as_str() {
         Some(name) => {

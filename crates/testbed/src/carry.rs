@@ -57,7 +57,7 @@ impl Gone {
     ///
     /// # Errors
     ///
-    /// If the thread that carries them has panicked.
+    /// If that thread has panicked.
     pub fn check_carrier(&self) -> io::Result<()> {
         let is_gone = self.carrier.load(Ordering::Relaxed);
         if is_gone { Err(io::Error::other("the switch has stopped")) } else { Ok(()) }

@@ -304,7 +304,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     let memory = tcp.receive_window.0.clamp(1 << 17, LARGEST_WINDOW);
     let mut settings = vec![
         ("tcp_ecn", flag(tcp.congestion.ecn_mode() != EcnMode::Off)),
-        // RFC 3168 §6.1.1.1: a lost SYN is not retransmitted without ECN.
+        // RFC 3168 §6.1.1.1: retransmissions of a lost SYN also request ECN.
         ("tcp_ecn_fallback", flag(false)),
         ("tcp_timestamps", flag(tcp.timestamps)),
         ("tcp_sack", flag(tcp.recovery.uses_sack())),

@@ -69,7 +69,7 @@ pub enum Failure {
 
 /// Longest time for opening connections before the run.
 const OPENING: Duration = Duration::from_secs(20);
-/// Time between two checks whether the run has ended.
+/// Time between two checks of whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time allowed for the packets that open connections to leave the network. Also the time between the set-up of the measured network and
 /// its time zero.

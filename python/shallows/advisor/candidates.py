@@ -217,7 +217,7 @@ def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
 
 
 def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
-    """Yield names and groups: headroom as planned, and of each group instead of a pool, or vice versa."""
+    """Yield names and groups: headroom as planned, then separate headroom for a pool, or the reverse."""
     yield "", base
     if {"headroom", "headroom_pool"} & {*fabric.fixed}:
         return

@@ -20,8 +20,8 @@ from shallows.quantity import digits, ranges, size
 def carry(switch: Switch, fabric: Fabric) -> tuple[Fabric, list[str]]:
     """Return the fabric with the lossless classes and weights of a configuration, and notes.
 
-    A class is lossless if the queue with its number is, in the profile that most ports have. Values in the
-    fabric's file override those of the configuration.
+    A class is lossless if the queue with its number is lossless in the profile that most ports have. Values
+    in the fabric's file override those of the configuration.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def carry(switch: Switch, fabric: Fabric) -> tuple[Fabric, list[str]]:
 
 
 def _unlike(fabric: Fabric, paused: set[int]) -> Iterator[str]:
-    """Yield notes on queues that are lossless in one of both files only."""
+    """Yield notes on queues that are lossless in only one of the two files."""
     named = {each.queue for each in fabric.classes}
     if others := sorted(paused - named):
         yield (

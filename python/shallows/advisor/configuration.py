@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 Unit = Literal["bytes", "cells", "percent", "ps"]
-"""Unit of a threshold: `percent` of the queue's limit, or `ps` in which the port sends that backlog."""
+"""Unit of a threshold; `percent` is a share of the queue's limit, `ps` the time to send the backlog."""
 
 Colour = Literal["all", "green", "yellow", "red"]
 """Colour that a meter or a map gives to packets; `all` if platform or file distinguish no colours."""
@@ -342,7 +342,7 @@ class Default:
 
 @dataclass(frozen=True)
 class Note:
-    """An observation from reading a file that no other field of `Switch` holds, such as an undefined name."""
+    """An observation about a file, such as an undefined name, for which `Switch` has no other field."""
 
     code: str
     """Code of the finding that `explain` reports for it."""

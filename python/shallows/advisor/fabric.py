@@ -103,7 +103,7 @@ class Fabric:
     notes: tuple[str, ...] = ()
     """Assumptions about values that the file lacks."""
     every_second: str | None = None
-    """Transport that every second host uses instead of the transport of each class, if any."""
+    """Transport that every second host uses instead of the classes' own transports, if any."""
     groups: Groups = field(default=Groups())
     """Priority groups of lossless classes; `buffer.pool` is the memory that they leave to be shared."""
     fixed: tuple[str, ...] = ()

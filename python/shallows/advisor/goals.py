@@ -22,7 +22,7 @@ SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss
 REMEDY = f"write goals such as {SHAPE}; docs/advisor.md lists the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
-"""Default goals: BCC (INFOCOM '20) §IV-A ranks low loss above throughput; 0.1 % is too much."""
+"""Default goals: BCC (INFOCOM '20) §IV-A ranks low loss above throughput; a loss of 0.1 % is too high."""
 
 _GOAL = re.compile(
     r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE

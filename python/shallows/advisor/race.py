@@ -44,7 +44,7 @@ DELTA_PAUSES = {"pauses": 1.0, "paused_us": 10.0}
 """Indifference zones of pauses: one pause, or 10 µs of paused time, in a run."""
 
 FIRST_LOOK = 5
-"""Number of seeds before the first look; fewer give no limits of loss rates (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds before the first look; with fewer, loss rates have no limits (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
 """Minimum number of seeds for intervals over whole runs.
@@ -59,7 +59,7 @@ STABLE = 2
 """Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share of the arrival time, at its end, whose flows are excluded, as in `shallows compare`."""
+"""Share at the end of the arrival period whose flows are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names and that of the current setting if it is invalid: answers compare with it."""
+        """Return the names; add the current setting if it is invalid, because answers compare with it."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:

@@ -109,10 +109,10 @@ def recommend(race: Race) -> Recommendation:
     """Choose among the remaining candidates.
 
     Candidates that keep all bounds are preferred, then those for which a bound is undecided. If every
-    candidate misses a bound, the one that misses it least is chosen. Among several such
-    candidates, the one with the best estimates wins; goals decide in their order. Exception: an earlier
-    candidate of the fixed order wins if intervals show that none beats it by more than `race.DELTA`. With
-    fewer than three seeds, the first candidate wins. Weighted goals are compared by logarithms.
+    candidate misses a bound, the one that misses it least is chosen. Among several preferred candidates, the
+    one with the best estimates wins; goals decide in their order. Exception: an earlier candidate of the
+    fixed order wins if intervals show that none beats it by more than `race.DELTA`. With fewer than three
+    seeds, the first candidate wins. Weighted goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)

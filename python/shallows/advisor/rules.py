@@ -13,7 +13,7 @@ from shallows.advisor import lossless
 from shallows.quantity import digits, percent, rate, size
 
 PACKET = 1500
-"""Bytes of the packets in which DCTCP's authors state their thresholds."""
+"""Size in bytes of the packets in which DCTCP's authors count their thresholds."""
 
 TSO = 65_536
 """Maximum number of bytes that a host with segmentation offload passes to its NIC at once (GSO in Linux)."""

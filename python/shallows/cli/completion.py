@@ -12,7 +12,7 @@ from shallows.reproduction.expected import papers
 
 FOLDERS = {"DIR"}
 FILES = {"SCENARIO.toml", "FABRIC.toml", "CONFIG", "FILE", "FILE.cm", "FILE.topo", "SOURCE", "fct.txt"}
-"""Metavars of the arguments that are files; `FOLDERS` has those of the arguments that are folders."""
+"""Metavars of the arguments that are files; `FOLDERS` has the metavars of folders."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_events(found: Plan) -> str:
-    """Describe which runs proceed by events instead of windows: those with lossless classes; else empty."""
+    """Describe the runs with lossless classes, which use events, not windows; empty without such runs."""
     lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
     reason = "by events and not by windows, because of lossless classes"
     if found.experiment:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 _COMMANDS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tabs and line feeds, DEL, and C1: ECMA-48 §5
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 except tabs and line feeds, DEL, and C1: ECMA-48 §5
     r"\u2028\u2029"  # end lines
     r"\u202a-\u202e\u2066-\u2069"  # change the direction of text: Unicode UAX 9, §2
     r"\ud800-\udfff]"  # bytes of file names that are not UTF-8 (PEP 383)

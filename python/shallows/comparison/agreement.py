@@ -37,7 +37,8 @@ class Agreement:
     """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""
     low: float | None
     high: float | None
-    """Upper limit of the difference's 95 % interval, as `low` is its lower limit; None below three pairs."""
+    """Upper limit of the difference's 95 % interval (`low`: lower limit); None with fewer than three
+    pairs."""
     bound: float
     """Largest difference that counts as agreement."""
     is_relative: bool

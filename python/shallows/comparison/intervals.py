@@ -109,7 +109,7 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
     import numpy as np
 
     estimate = nearest_rank(groups, rank)
-    # Of the observations equal to the percentile, as many count as above it as its rank requires.
+    # Observations equal to the percentile count as above it up to the number that its rank requires.
     above, equal = (
         np.array([np.mean(test(group, estimate)) for group in groups]) for test in (np.greater, np.equal)
     )

@@ -38,7 +38,7 @@ class Standing:
     """Change in the first metric relative to the value that ranks first."""
     low: float | None
     high: float | None
-    """Upper limit of the change, as `low` is its lower limit; null if the runs do not bound it."""
+    """Upper limit of the change (`low` is the lower limit); null if the runs do not bound it."""
     verdict: str
     """Verdict versus the value that ranks first: `worse` or `cannot tell`; `first` for that value itself."""
     reason: str

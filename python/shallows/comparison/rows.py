@@ -25,7 +25,7 @@ class Row:
     """Ratio to the baseline's value minus one; for losses and `timeouts_per_flow`, the difference."""
     low: float | None
     high: float | None
-    """Upper limit of the change, as `low` is its lower limit; null if the runs do not bound it."""
+    """Upper limit of the change (`low` is the lower limit); null if the runs do not bound it."""
     groups: str
     """Groups whose spread gives the interval, such as `5 seeds` or `21 batches of 3 seeds`."""
 

@@ -77,7 +77,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     """Read the sample of a finished run.
 
     Late flows have less competing traffic, and if a run stops at a given time, only short late flows
-    complete. Therefore flows that arrived in the last part of the arrival time are excluded. The age of an
+    complete. Therefore flows that arrived in the last part of the arrival period are excluded. The age of an
     unfinished flow counts as a lower bound of its completion time.
 
     Parameters
@@ -85,7 +85,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     run
         A finished run. Its tables are not kept in memory, because those of a sweep may be too large.
     cool_down
-        Share of the arrival time to exclude at its end.
+        Share of the arrival period to exclude, at its end.
     wanted
         Names of further series, of workloads, classes or groups: `fct_us.small@0`, `query_us.all@1`,
         `slowdown.all@class2`, `fct_us.all@group=old`.

@@ -198,9 +198,9 @@ def fct(run: Run) -> str:
 def pfc(run: Run) -> str:
     """Return `pfc.txt` of a run: a line for each time that a port is paused or resumed, in order of time.
 
-    Its columns (third.cc, `get_pfc`): time in ns, node, 0 for a host or 1 for a switch, interface, and 1
-    for a pause or 0 for its end. Interfaces of a node are numbered from 1 in the order of `topology.txt`.
-    HPCC writes the time at which a frame arrives; here it is the time at which a pause takes effect.
+    Its columns (third.cc, `get_pfc`): time in ns, node, 0 for a host or 1 for a switch, interface, and 1 for
+    a pause or 0 for its end. Interfaces of a node are numbered from 1 in the order of `topology.txt`. HPCC
+    writes the time at which a frame arrives; this function, that at which a pause takes effect.
     """
     if run.pause_times is None:
         raise ShallowsError(

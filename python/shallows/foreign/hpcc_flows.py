@@ -1,4 +1,4 @@
-"""Reader of HPCC's `flow.txt` and of the variants of simulators derived from HPCC.
+"""Reader of HPCC's `flow.txt`, and of its variants in simulators derived from HPCC.
 
 A variant may lack the column of ports.
 """

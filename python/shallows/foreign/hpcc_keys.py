@@ -106,7 +106,7 @@ OFF = {
     "LB_MODE": 1,
     "NIC_TOTAL_PAUSE_TIME": 1,
 }
-"""Number of values of keys that have no effect if all values are 0; `LB_MODE 0`, for example, is ECMP."""
+"""Keys without effect if all values are 0, with their number of values; `LB_MODE 0`, e.g., is ECMP."""
 OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
 """Keys of Hawkeye only. In its files `BUFFER_SIZE` is in KiB, in those of other simulators in MiB."""
 UNUSED = {"L2_CHUNK_SIZE", "PAUSE_TIME", "USE_DYNAMIC_PFC_THRESHOLD"}

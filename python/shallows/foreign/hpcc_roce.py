@@ -79,7 +79,7 @@ def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, A
 def ack_class(config: Config, groups: list[int]) -> int | None:
     """Return the class of acknowledgements: `HIGH_PRIORITY`, or the largest class that no flow has.
 
-    NICs send this class first. Switches have it in the queue of the data. If flows have several priority
+    NICs send this class first. Switches put it in the queue of the data. If flows have several priority
     groups, acknowledgements have the class of their data (`None`), because one class has one queue.
     """
     if config.is_on("ACK_HIGH_PRIO", default=False):
@@ -163,8 +163,8 @@ def _dctcp(config: Config, longest: Longest) -> dict[str, Any]:
 def _window(config: Config, longest: Longest) -> dict[str, Any]:
     """Return the key `window`, if HPCC's senders have a window: the largest bandwidth-delay product.
 
-    A scenario has the time in which the NIC sends the window. In ns3-datacenter, this time is the longest
-    round-trip time (`RdmaHw::AddQueuePair`).
+    A scenario states the window as the time in which the NIC sends it. In ns3-datacenter, this time is the
+    longest round-trip time (`RdmaHw::AddQueuePair`).
     """
     is_required = config.modes.chosen == keys.DCTCP
     if not (is_required or config.is_on("HAS_WIN", default=True)):

@@ -14,7 +14,7 @@ PAYLOADS = (256, 4_096)
 
 
 class _Switch(NamedTuple):
-    """A key that is on or off, of which scenarios have only one state."""
+    """A key that is on or off; scenarios support only one of the two states."""
 
     modelled: bool
     default: bool

@@ -29,7 +29,7 @@ UNITS = {"ps": 1, "us": 10**6}
 END_PS = 10**9
 """Default end of htsim's runs, for the option `-end`, in picoseconds: 1 ms."""
 AT_ONCE = 1 << 14
-"""Number of flows that are reordered together; only so many are in memory twice."""
+"""Number of flows that are reordered at a time, and thus are in memory twice."""
 
 
 def import_htsim(

@@ -77,7 +77,7 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Names of the lines with this threshold, which is hidden with them; if empty, it is always shown."""
+    """Names of the lines with this threshold; it is hidden with them. If empty, it is always shown."""
     look: int | None = None
     """Look of its line, if the threshold belongs to a single line."""
 

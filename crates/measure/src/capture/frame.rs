@@ -257,7 +257,7 @@ fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut 
 /// Writes the headers of a request of an RDMA READ.
 fn write_read_request(header: &Header, request: &RdmaReadRequest, ip_len: usize, frame: &mut Frame) {
     write_bth(header, header.ports().0, Opcode::ReadRequest, (request.psn, false), ip_len, frame);
-    // InfiniBand messages have less than 2³² bytes, those of scenarios need not.
+    // InfiniBand messages have less than 2³² bytes; messages of scenarios may have more.
     let bytes = u32::try_from(request.bytes).unwrap_or(u32::MAX);
     bth::emit_reth(request.offset, bytes, frame.room(bth::RETH_LEN));
 }
@@ -275,7 +275,8 @@ fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &m
         RdmaReplyKind::RnrNak(timer) => Syndrome::RnrNak(timer.code()),
         RdmaReplyKind::Nak | RdmaReplyKind::SelectiveNack { .. } => Syndrome::SequenceError,
     };
-    // An acknowledgement has the PSN of the last packet that it covers, a NAK that of the packet to send again (InfiniBand, section 9.7.5).
+    // An acknowledgement has the PSN of the last packet that it covers, and a NAK has the PSN of the packet to retransmit (InfiniBand,
+    // section 9.7.5).
     let psn = if syndrome == Syndrome::Ack { reply.psn.wrapping_sub(1) } else { reply.psn };
     write_bth(header, queue_pair, Opcode::Acknowledge, (psn, false), ip_len, frame);
     bth::emit_aeth(syndrome, frame.room(bth::AETH_LEN));

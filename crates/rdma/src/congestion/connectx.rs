@@ -31,7 +31,7 @@ pub struct Config {
     pub first_rate: Option<Rate>,
     /// Decreases that set the target rate to the current rate.
     pub clamp: Clamp,
-    /// Window beside the rate.
+    /// Window in addition to the rate.
     pub window: Window,
 }
 
@@ -259,7 +259,8 @@ mod tests {
         let cut = 100e9 * (1.0 - alpha / 2.0);
         assert_near(flow.current, cut);
         assert_eq!((flow.target, flow.deadline()), (100e9, Some(ns(304_100))));
-        // CNPs at 5.5 and 5.6 µs, between the updates at 5.1 and 6.1 µs, count once. The check at 8.1 µs follows those at 7.1 and 8.1 µs.
+        // CNPs at 5.5 and 5.6 µs, between the updates at 5.1 and 6.1 µs, count once. The check at 8.1 µs follows the updates at 7.1 and 8.1
+        // µs.
         flow.on_cnp(&config, ns(5_500));
         flow.on_cnp(&config, ns(5_600));
         assert_eq!(flow.deadline(), Some(ns(8_100)));

@@ -25,7 +25,7 @@ pub struct Config {
     pub hyper_increase: Option<Rate>,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Window beside the rate.
+    /// Window in addition to the rate.
     pub window: Window,
 }
 

@@ -11,11 +11,11 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Window};
 pub struct Config {
     /// Weight g of the newest round-trip time in α, above 0 and at most 1.
     pub gain: f64,
-    /// Rate that a round-trip time without a cut adds.
+    /// Rate added after each round-trip time without a cut.
     pub additive_increase: Rate,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Window beside the rate.
+    /// Window in addition to the rate.
     pub window: Window,
 }
 
@@ -39,7 +39,7 @@ pub struct Dctcp {
     /// Current rate, in bits per second.
     current: f64,
     alpha: f64,
-    /// Bytes acknowledged, and those marked among them, in the current round-trip time.
+    /// Bytes acknowledged in the current round-trip time, and the marked bytes among them.
     acked: u64,
     marked: u64,
     /// Number of acknowledged bytes beyond which the round-trip time ends.
@@ -137,7 +137,7 @@ mod tests {
         // The first RTT begins: α stays 1, and the rate is already the line rate.
         ack(&mut flow, &config, [1_000, 1_000, 100_000], false);
         assert_eq!((flow.alpha, flow.current, flow.end), (1.0, 100e9, 100_000));
-        // A mark within the RTT halves the rate at once; further marks up to the bytes sent then do not.
+        // A mark within the RTT halves the rate at once; further marks on bytes sent before this cut do not.
         ack(&mut flow, &config, [76_000, 75_000, 150_000], true);
         ack(&mut flow, &config, [90_000, 14_000, 160_000], true);
         assert_eq!(flow.pace(), Pace { rate: Rate::from_gbps(50), window: Some(Bytes(50_000)) });

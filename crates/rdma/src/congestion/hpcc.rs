@@ -17,7 +17,7 @@ pub struct Config {
     pub base_rtt: Duration,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Whether each hop has its own utilisation, reference and stage, and the smallest window counts (`MULTI_RATE` of HPCC's repository).
+    /// Whether each hop has its own utilisation, reference and stage; the smallest window then applies (`MULTI_RATE` of HPCC's repository).
     pub per_hop: bool,
     /// Whether acknowledgements that do not update the reference leave out hops without a queue (`SAMPLE_FEEDBACK`).
     pub skip_empty: bool,
@@ -196,7 +196,8 @@ impl CongestionControl for Hpcc {
         }
         self.digest.telemetry += 1;
         let hops = ack.telemetry;
-        // The path must be that of the last acknowledgement, and the packet must have left each port later.
+        // The path must be that of the last acknowledgement, and the packet must have left each port after the packet of that
+        // acknowledgement.
         if !follows(hops, &self.last) {
             self.last.clear();
             self.last.extend_from_slice(hops);
@@ -266,7 +267,7 @@ mod tests {
             flow.measured[0].reference
         );
         assert_eq!(flow.digest(), Digest { cnps: 0, cuts: 2, increases: 1, telemetry: 4 });
-        // Another path, and a packet that left earlier, start anew.
+        // A different path, or a packet that left earlier, restarts the measurement.
         let before = flow.window;
         flow.on_ack(&config, &ack(190_000, 200_000, &[hop(28, 0, 900_000)]));
         flow.on_ack(&config, &ack(200_001, 300_000, &[hop(27, 0, 900_000)]));

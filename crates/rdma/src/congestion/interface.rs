@@ -78,7 +78,7 @@ impl Digest {
 }
 
 /// Returns whether `hops` can be compared with the telemetry of an earlier packet: the number of hops is the same, and the packet left each
-/// port later.
+/// port after the earlier packet.
 pub(super) fn follows(hops: &[Telemetry], earlier: &[Telemetry]) -> bool {
     let later = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
     hops.len() == earlier.len() && hops.iter().zip(earlier).all(later)

@@ -84,7 +84,8 @@ impl PowerTcp {
     }
 
     /// Returns the normalised power of the hop with the most power, and the time over which it was measured (NSDI '22, algorithm 1).
-    /// Returns `None` if the path is not that of the last acknowledgement, or a packet has not left each port later.
+    /// Returns `None` if the path is not that of the last acknowledgement, or if the packet did not leave each port after the packet of
+    /// that acknowledgement.
     fn power_of_hops(&self, hops: &[Telemetry]) -> Option<(f64, f64)> {
         if !follows(hops, &self.last_hops) {
             return None;
@@ -211,7 +212,7 @@ mod tests {
         assert_eq!((flow.window, flow.reference, flow.update_at), (110_000.0, 110_000.0, 201_001));
         assert_eq!(flow.pace(), Pace { rate: CAPACITY, window: Some(Bytes(110_000)) });
         assert_eq!(flow.digest(), Digest { cnps: 0, cuts: 1, increases: 1, telemetry: 3 });
-        // A path with another number of hops starts anew.
+        // A path with a different number of hops restarts the measurement.
         flow.on_ack(&config, &ack(30, 9, 300_000, &[hop(20, 0, 900_000)]));
         assert_eq!((flow.window, flow.update_at), (110_000.0, 400_000));
     }

@@ -11,7 +11,7 @@ use super::interface::{Ack, CongestionControl, Digest, Loss, Pace, rate};
 pub struct Config {
     /// Data of a full packet.
     pub mtu: Bytes,
-    /// Target delay of a path without hops and of a large window.
+    /// Target delay of a path without hops, for a large window.
     pub base_target: Duration,
     /// Target delay that a hop adds (ħ).
     pub hop_target: Duration,
@@ -40,7 +40,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of htsim for packets with `mtu` bytes of data, which its authors call guesses. The first window, and a path
+    /// Returns the parameters of htsim, which its authors call guesses, for packets with `mtu` bytes of data. The first window, and a path
     /// without hops, are choices of this project.
     pub fn htsim(mtu: Bytes) -> Self {
         let base_target = Duration::from_micros(20);

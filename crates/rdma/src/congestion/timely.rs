@@ -29,7 +29,7 @@ pub struct Config {
     pub min_rate: Rate,
     /// Rate of a new queue pair; `None` for line rate.
     pub first_rate: Option<Rate>,
-    /// Window beside the rate.
+    /// Window in addition to the rate.
     pub window: Window,
 }
 
@@ -111,7 +111,7 @@ pub struct Timely {
     difference: f64,
     /// Number of counted increases in a row.
     stage: u32,
-    /// Number of acknowledged bytes that the next update needs.
+    /// Number of acknowledged bytes from which on the next update may occur.
     update_at: u64,
     window: Window,
     digest: Digest,

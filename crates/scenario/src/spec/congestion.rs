@@ -16,7 +16,7 @@ tagged! {
     Congestion, "congestion control" {
         /// Additive increase, and halving after a loss (RFC 5681).
         "reno" => Reno(reno::Config),
-        /// ECN*, which papers call regular TCP with ECN: `reno` with `ecn = true`, and with `ect = "all"` unless `tcp.ect` is set.
+        /// ECN*, the papers' name for regular TCP with ECN: `reno` with `ecn = true`, and with `ect = "all"` unless `tcp.ect` is set.
         "ecn-star" => EcnStar(EcnStar),
         /// Reduction of the window in proportion to the fraction of marked bytes (RFC 8257).
         "dctcp" => Dctcp(dctcp::Config),

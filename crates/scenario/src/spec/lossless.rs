@@ -15,8 +15,8 @@ use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 pub(crate) struct Lossless {
     /// Lossless classes of service, from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
-    /// Preset: sets several keys at once to reproduce the switches of a simulator, `"hpcc-repo"` or `"ns3-datacenter"`, for comparisons. Other keys of this
-    /// table override the preset. Default: none.
+    /// Preset: sets several keys at once to reproduce the switches of a simulator, `"hpcc-repo"` or `"ns3-datacenter"`, for comparisons.
+    /// Other keys of this table override the preset. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<LosslessPreset>,
     /// Keys that the preset has set, with their values.
@@ -39,7 +39,7 @@ pub(crate) struct Lossless {
     #[serde(default)]
     pub(crate) pause: PauseKind,
     /// Limit on the shared memory that a group uses: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips
-    /// (SONiC: `dynamic_th` is its exponent). Default 1, unless `limit` is given.
+    /// (SONiC: `dynamic_th` is its exponent). Default 1, unless `limit` is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alpha: Option<f64>,
     /// Fixed limit on the shared memory that a group uses (SONiC: `static_th`), instead of `alpha`.
@@ -66,7 +66,7 @@ pub(crate) struct Lossless {
     /// loss is possible if too many groups pause at once. Default: every group has its own headroom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) headroom_pool: Option<Size>,
-    /// Amount of shared memory: a paused group that uses at most this amount may be resumed regardless of its limit. Default `"0B"`.
+    /// Amount of shared memory at or below which a paused group may be resumed regardless of its limit. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) xon: Size,
     /// Distance below the limit at which a paused group is resumed. Default `"auto"`: two of the largest packets.
@@ -88,8 +88,8 @@ pub(crate) struct Lossless {
     /// Routing loops. Packets to some hosts circulate until their TTL is over. Requires `cyclic_routes = "allow"`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) routing_loops: Vec<RoutingLoop>,
-    /// TTL of packets, from 2 to 16: a packet that has crossed so many links is dropped by the switch that it reaches. Requires
-    /// `routing_loops`. Default with `routing_loops`: 16.
+    /// TTL of packets, from 2 to 16: a switch drops a packet that has crossed this number of links. Requires `routing_loops`. Default with
+    /// `routing_loops`: 16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ttl: Option<u8>,
 }
@@ -97,13 +97,13 @@ pub(crate) struct Lossless {
 /// Simulator whose switches a preset reproduces, defects included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum LosslessPreset {
-    /// HPCC's simulator, an ns-3 fork: α from 1/8 (links of the hosts' rate) to 1 in proportion to the link rate, headroom of 3 · rate ·
-    /// delay, headroom and reserved memory of all classes counted once per port, thresholds tested only by packets of the same group, and
-    /// pauses that last until they are ended.
+    /// HPCC's simulator, an ns-3 fork: α grows in proportion to the link rate, from 1/8 (links of the hosts' rate) to 1. Headroom is 3 ·
+    /// rate · delay. Headroom and reserved memory of all classes are counted once per port. Only a group's own packets cause tests of its
+    /// thresholds. Pauses last until they are ended.
     #[serde(rename = "hpcc-repo")]
     HpccRepo,
-    /// ns3-datacenter (the simulator of PowerTCP, ABM and Reverie): α of 1/8, headroom of 3 · rate · delay, which is added to the memory,
-    /// thresholds tested only by packets of the same group, and pauses that last until they are ended.
+    /// ns3-datacenter (the simulator of PowerTCP, ABM and Reverie): α is 1/8. Headroom is 3 · rate · delay and is added to the memory. Only
+    /// a group's own packets cause tests of its thresholds. Pauses last until they are ended.
     #[serde(rename = "ns3-datacenter")]
     Ns3Datacenter,
 }

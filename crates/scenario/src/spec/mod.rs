@@ -296,8 +296,8 @@ pub(crate) struct Nic {
     /// pairs, at least `"64MB"`, because a queue pair waits for its NIC and loses no packets there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// Limit of a connection's data in the queue of the NIC; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit
-    /// is two segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
+    /// Limit of a connection's data in the queue of the NIC. A connection at its limit waits, as in Linux (TCP Small Queues). The limit is
+    /// two segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
     /// Linux). Default `"1MiB"`, as in Linux 4.20 to 6.15; later versions have 4 MiB. `"off"`: connections send into a full queue, which
     /// drops packets, as in ns-2.
     #[serde(default = "one_mebibyte")]

@@ -137,9 +137,9 @@ tagged! {
         "write" => Write(Write),
         /// SEND: each message consumes a receive work request of the receiver.
         "send" => Send(Send),
-        /// RDMA READ: the sender of a flow reads from memory of the receiver, so the data flows from the receiver to the sender. Only with
-        /// `recovery = "go-back-n"` without tolerance of reordering, and with the congestion controls `"none"`, `"dcqcn"` and
-        /// `"dcqcn-connectx"` without a window.
+        /// RDMA READ: the sender of a flow reads from memory of the receiver, so the data flows from the receiver to the sender. Requires
+        /// `recovery = "go-back-n"` without tolerance of reordering, and one of the congestion controls `"none"`, `"dcqcn"` and
+        /// `"dcqcn-connectx"`, without a window.
         "read" => Read(Read),
     }
 }
@@ -176,8 +176,8 @@ pub(crate) struct Send {
     /// Time from the arrival of the last packet of a message until the receiver posts its receive work request again. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) refill: Time,
-    /// Time for which the sender waits after an RNR NAK, one of the 32 times of InfiniBand. Default `"640us"` (`ibv_qp_attr.min_rnr_timer`
-    /// 12).
+    /// Time for which the sender waits after an RNR NAK: one of the 32 times that InfiniBand allows. Default `"640us"`
+    /// (`ibv_qp_attr.min_rnr_timer` 12).
     #[serde(default = "rnr_timer")]
     pub(crate) rnr_timer: Time,
     /// Number of consecutive RNR NAKs without progress, from 0 to 6, after which a queue pair ends with an error; 7 for no limit. Default 7
@@ -202,8 +202,8 @@ tagged! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GoBackN {
-    /// Tolerance of reordering: responders hold packets that precede the expected one by at most this number of packets, and consider the
-    /// expected one lost when a later packet arrives. Default 0: each packet out of order is dropped.
+    /// Tolerance of reordering: responders hold packets that are ahead of the expected one by at most this number of packets. They consider
+    /// the expected one lost when a packet arrives that is further ahead. Default 0: each packet out of order is dropped.
     #[serde(default)]
     pub(crate) reordering: u32,
 }

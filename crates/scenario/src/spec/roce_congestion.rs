@@ -70,7 +70,7 @@ pub(crate) struct Dcqcn {
     /// Smallest rate. Default `"10Mbps"`.
     #[serde(default = "mbps10")]
     pub(crate) min_rate: Speed,
-    /// Window beside the rate. Default: none.
+    /// Window in addition to the rate. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<RateWindow>,
 }
@@ -115,7 +115,7 @@ pub(crate) struct ConnectX {
     /// Decreases that set the target rate to the current rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) clamp: Option<Clamp>,
-    /// Window beside the rate. Default: none.
+    /// Window in addition to the rate. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<RateWindow>,
 }
@@ -124,7 +124,7 @@ pub(crate) struct ConnectX {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ConnectXPreset {
-    /// Values that dumps of ConnectX NICs show.
+    /// Values that dumps of the settings of ConnectX NICs contain.
     #[default]
     Connectx,
     /// Values that HPCC's repository gives to DCQCN (`run.py`). Two of them grow with the rate of the hosts' links.
@@ -181,7 +181,7 @@ pub(crate) struct Timely {
     /// Rate of a new queue pair. Default: the rate of its host's link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first_rate: Option<Speed>,
-    /// Window beside the rate. Default: none.
+    /// Window in addition to the rate. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<RateWindow>,
 }
@@ -203,8 +203,8 @@ pub(crate) enum TimelyPreset {
     /// Values of the paper.
     #[default]
     Sigcomm15,
-    /// Values that HPCC's repository gives to TIMELY (`run.py`): one update in each round-trip time, a smallest rate of 1 Gb/s, and
-    /// a hyperactive increase after any increases.
+    /// Values that HPCC's repository gives to TIMELY (`run.py`): one update in each round-trip time, a smallest rate of 1 Gb/s, and a
+    /// hyperactive increase that counts all increases.
     HpccRepo,
 }
 
@@ -299,8 +299,8 @@ pub(crate) struct Hpcc {
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Whether each hop has its own utilisation and window, of which the smallest counts (`MULTI_RATE` of HPCC's repository). Default: the
-    /// hop with the highest utilisation determines the window, as in the paper.
+    /// Whether each hop has its own utilisation and window; the smallest window then applies (`MULTI_RATE` of HPCC's repository). Default:
+    /// the hop with the highest utilisation determines the window, as in the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) per_hop: bool,
     /// Whether acknowledgements that do not update the reference window leave out hops without a queue (`SAMPLE_FEEDBACK` of HPCC's
@@ -372,7 +372,7 @@ pub(crate) struct Dctcp {
     /// Smallest rate. Default `"1Gbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Window beside the rate. Default: the bytes that the current rate sends in the longest round-trip time.
+    /// Window in addition to the rate. Default: the bytes that the current rate sends in the longest round-trip time.
     #[serde(default)]
     pub(crate) window: RateWindow,
 }
@@ -385,12 +385,12 @@ pub(crate) struct RateWindow {
     /// without queues between two hosts, with a full packet and its acknowledgement.
     #[serde(default)]
     pub(crate) rtt: Automatic<Time>,
-    /// Rate of which the window is computed. Default `"current"`.
+    /// Rate from which the window is computed. Default `"current"`.
     #[serde(default)]
     pub(crate) of: WindowOf,
 }
 
-/// Rate of which a window is computed.
+/// Rate from which a window is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WindowOf {

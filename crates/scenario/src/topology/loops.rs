@@ -7,7 +7,7 @@ use shallows_core::packet::HostId;
 use super::network::{Link, Network, NodeId};
 
 impl Network {
-    /// Lets the switches with the names `through` pass all packets for the hosts of the switch `to` around in a circle.
+    /// Makes the switches named in `through` pass all packets for the hosts of the switch `to` around in a circle.
     ///
     /// # Errors
     ///

@@ -12,8 +12,8 @@ impl Network {
         longest(self, |link| link.delay) * 2
     }
 
-    /// Returns the longest round-trip time while all queues are empty: as [`Self::base_rtt`], and each link of the path also sends a packet
-    /// of `data` bytes, and `ack` bytes in the opposite direction.
+    /// Returns the longest round-trip time while all queues are empty. In addition to [`Self::base_rtt`], it includes the times in which
+    /// each link of the path sends `data` bytes and, in the opposite direction, `ack` bytes.
     pub(crate) fn base_rtt_with(&self, data: Bytes, ack: Bytes) -> Duration {
         // Both directions of a cable have the same rate.
         let sends = |link: &Link| link.rate.transmission_time(data) + link.rate.transmission_time(ack);

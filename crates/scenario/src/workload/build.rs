@@ -457,8 +457,8 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Marks a workload of datagrams or echo requests as unbounded, except if its sources have a stop time and the run has no stop time.
-    /// Rejects the workload if neither its sources nor the run have a stop time.
+    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. Marks it as unbounded if the
+    /// run has a stop time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

@@ -146,7 +146,7 @@ pub enum Next {
     Until(Instant),
     /// No flow until one of the workload's flows completes.
     Wait,
-    /// No further flow. A workload that reacts to its flows returns this only if it runs at all hosts.
+    /// No further flow. Workloads that react to their flows return this only if they run at all hosts.
     Done,
 }
 

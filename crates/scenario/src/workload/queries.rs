@@ -115,7 +115,8 @@ impl Queries {
     }
 
     /// Returns whether an event at one host can start flows at another host at once, without a packet between them. This is possible if the
-    /// end of a query can start a query of another client, or if the end of a query or iteration makes workers respond without requests.
+    /// end of a query can start another client's query, or if workers respond at the end of a query or iteration without receiving
+    /// requests.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);

@@ -38,8 +38,8 @@ impl Hosts {
         Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
     }
 
-    /// Adds a pending acknowledgement to a data segment from the sender in `place`. The sender's twin, which receives the other direction,
-    /// has this acknowledgement.
+    /// Adds a pending acknowledgement to a data segment from the sender in `place`. The acknowledgement comes from the sender's twin, which
+    /// receives the other direction.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -77,7 +77,7 @@ impl Hosts {
         let asking = &mut host.senders[slot as usize];
         asking.asks = false;
         let place = Place { host: place.host, slot };
-        // The request has arrived, because its answer has; but the acknowledgement of the request may still be under way.
+        // The request has arrived, because its answer has arrived. The acknowledgement of the request may still be in flight.
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 

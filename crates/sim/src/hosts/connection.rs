@@ -54,7 +54,7 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// How many timeouts, and how many retransmissions, of the sender do not count for the current flow: those before it, and those of
+    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the flow, and those of
     /// packets of later messages.
     pub(crate) before: (u32, u32),
     /// Longest time between two acknowledgements of new data during the current flow.

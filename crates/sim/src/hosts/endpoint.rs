@@ -18,7 +18,7 @@ use crate::hosts::message::{Arriving, Posted};
 use crate::hosts::packet::Framing;
 use crate::hosts::transports::Transport;
 
-/// Transport of a connection's sending side. The TCP sender is not boxed, because each of its segments would need another cache line.
+/// Transport of a connection's sending side. The TCP sender is not boxed, because a box would cost another cache line for each segment.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "TCP connections are the common case")]
 pub(crate) enum Endpoint {
@@ -28,7 +28,8 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. It is boxed, so that TCP connections have only one alternative and need no memory for it.
+/// Send queue of a queue pair. [`Endpoint`] boxes it in a single variant, so that TCP has only one alternative and TCP connections need no
+/// memory for it.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,
@@ -270,7 +271,8 @@ impl Endpoint {
     pub(super) fn is_held(&self) -> bool {
         match self {
             Self::Tcp(sender) => sender.is_held(),
-            // A NIC serves its queue pairs in turns: each has at most one packet in the NIC's queue, and sends the next when it departs.
+            // A NIC serves its queue pairs in turns: each has at most one packet in the NIC's queue, and sends the next packet when that
+            // one departs.
             Self::QueuePair(_) => true,
         }
     }
@@ -316,7 +318,7 @@ pub(crate) enum Sink {
     QueuePair(Box<Responding>),
 }
 
-/// Responder of a queue pair. It has an enum of its own, so that TCP connections have only one alternative.
+/// Responder of a queue pair. It has an enum of its own, so that TCP has only one alternative in [`Sink`].
 #[derive(Debug)]
 pub(crate) enum Responding {
     /// WRITEs or SENDs.
@@ -325,11 +327,11 @@ pub(crate) enum Responding {
     Reads(Reads),
 }
 
-/// The responder of a queue pair with WRITEs or SENDs, and the messages of which it has seen packets.
+/// Responder of a queue pair with WRITEs or SENDs, and the messages whose packets have arrived.
 #[derive(Debug)]
 pub(crate) struct Messages {
     responder: Responder,
-    /// Messages after the receiver's current flow of which packets have arrived, in order of their data.
+    /// Messages after the receiver's current flow for which packets have arrived, in order of their data.
     pub(super) later: VecDeque<Arriving>,
 }
 

@@ -104,7 +104,7 @@ impl Flows {
         sent.longest_gap = Some(longest_gap);
     }
 
-    /// Records that a queue pair passes a packet to its NIC, whose first byte has the sequence number `offset`.
+    /// Records that a queue pair passes a packet to its NIC. The packet's first byte has the sequence number `offset`.
     pub(super) fn on_transmit(&mut self, framing: &Framing, offset: u64, now: Instant) {
         let Framing::Flow(framing) = framing else { return };
         if framing.start == offset {

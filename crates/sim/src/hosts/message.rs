@@ -1,4 +1,5 @@
-//! Messages of a queue pair after its current flow: those that the sender has posted, and those of which packets have reached the receiver.
+//! Messages of a queue pair after its current flow: those that the sender has posted, and those for which packets have reached the
+//! receiver.
 
 use shallows_core::Instant;
 
@@ -21,7 +22,7 @@ pub(crate) struct Posted {
     pub(crate) traced: bool,
 }
 
-/// Message of which packets have arrived.
+/// Message for which packets have arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving {
     pub(crate) flow: FlowNumber,
@@ -34,7 +35,7 @@ pub(crate) struct Arriving {
 }
 
 impl Arriving {
-    /// Creates a message of which the first packet arrives.
+    /// Creates a message when its first packet arrives.
     pub(crate) fn of(framing: &FlowFraming) -> Self {
         let FlowFraming { flow, timeouts, start, started } = *framing;
         Self { flow, start, timeouts, gap: Gap::from(started) }

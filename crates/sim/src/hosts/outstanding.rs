@@ -47,7 +47,8 @@ impl Hosts {
         self.pump_queue_pair(place, driver);
     }
 
-    /// Completes the current flow of a queue pair, and the later messages that are also acknowledged. READs have then arrived.
+    /// Completes the current flow of a queue pair, and the later messages that are also acknowledged. A READ counts as acknowledged when
+    /// its data has arrived.
     pub(super) fn complete_messages(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let mut complete = Some(flow);
         while let Some(flow) = complete {
@@ -104,7 +105,7 @@ impl SenderSide {
         self.flow.filter(|_| self.endpoint.completed() >= self.flow_end)
     }
 
-    /// Makes the next message the current flow, after the previous one is complete. A TCP connection has none.
+    /// Makes the next message the current flow, after the previous one is complete. A TCP connection has no next message.
     pub(super) fn advance(&mut self, now: Instant) {
         self.traced = false;
         let Some(queue) = self.endpoint.send_queue_mut() else { return };
@@ -119,8 +120,8 @@ impl SenderSide {
         }
     }
 
-    /// Returns the framing of a packet that a queue pair sends, whose first byte has the sequence number `offset`. Adds `retransmits`, which is
-    /// 1 for a retransmission and otherwise 0, to the count of the packet's message.
+    /// Returns the framing of the queue pair's packet whose first byte has the sequence number `offset`. Adds `retransmits` (1 for a
+    /// retransmission, otherwise 0) to the count of the packet's message.
     pub(super) fn frame(&mut self, offset: u64, retransmits: u32) -> Framing {
         let queue = self.endpoint.send_queue_mut().expect("called for queue pairs");
         if queue.later.front().is_none_or(|first| offset < first.start) {
@@ -153,7 +154,7 @@ impl ReceiverSide {
         self.gap.end(now);
     }
 
-    /// Returns the messages after the current flow of which packets have arrived, in order.
+    /// Returns the messages after the current flow for which packets have arrived, in order.
     pub(super) fn later(&self) -> impl Iterator<Item = &Arriving> {
         self.receiver.messages().into_iter().flat_map(|messages| &messages.later)
     }
@@ -185,7 +186,8 @@ impl ReceiverSide {
         message.gap.end(now);
     }
 
-    /// Makes a message the current flow whose first packets were lost or late, so that a later message had become the current flow.
+    /// Makes this message the current flow in place of a later message. The later message became current because the first packets of this
+    /// one were lost or late.
     #[cold]
     fn put_before(&mut self, framing: &FlowFraming, flows: &Flows) {
         let Some(flow) = self.newest else { return };

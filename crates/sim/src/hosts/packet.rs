@@ -25,7 +25,7 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 const RDMA_DATA: u32 = 3;
 const RDMA_REPLY: u32 = 4;
-/// The same two kinds, with in-band telemetry.
+/// Data and replies of queue pairs with in-band telemetry.
 const TOLD_DATA: u32 = 5;
 const TOLD_REPLY: u32 = 6;
 const READ_REQUEST: u32 = 7;
@@ -477,8 +477,8 @@ impl Packets {
         };
     }
 
-    /// Returns the connection and the length of a packet that its sender counts as queued in the NIC; `None` for other packets, among them
-    /// responses to READs, which the receiving side of their connection sends.
+    /// Returns the connection and the length of a packet that its sender counts as queued in the NIC; `None` for other packets. These
+    /// include responses to READs, because the receiving side of the connection sends them.
     pub(crate) fn queued(&self, packet: PacketRef) -> Option<Queued> {
         if let Some(DataPacket { segment, name, .. }) = self.data(packet) {
             return (segment.len > 0).then_some(Queued { name: *name, len: segment.len });

@@ -47,8 +47,8 @@ impl Pool {
         self.ended > 0 && self.ended == self.size()
     }
 
-    /// Records that the connection at this place has ended with an error; it takes no more flows. Returns the flows that wait in vain: all, if
-    /// it was the last connection.
+    /// Records that the connection at this place has ended with an error and takes no more flows. If no other connection is left, returns
+    /// all waiting flows, which will never start.
     pub fn end(&mut self, place: u32) -> VecDeque<u32> {
         self.ended += 1;
         self.free.remove(&(self.connections[place as usize].flows, place));
@@ -78,8 +78,8 @@ impl Pool {
         self.insert(Pooled { slot, flows: 1 })
     }
 
-    /// Adds a flow to the connection with the fewest flows, of several the one opened first. Returns the slot of the connection; `None` if no
-    /// connection takes another flow.
+    /// Adds a flow to the connection with the fewest flows; if several have the fewest, to the one opened first. Returns the slot of the
+    /// connection; `None` if no connection takes another flow.
     pub fn take(&mut self) -> Option<u32> {
         let (flows, place) = self.free.pop_first()?;
         let connection = &mut self.connections[place as usize];
@@ -89,7 +89,7 @@ impl Pool {
         Some(slot)
     }
 
-    /// Removes a complete flow from the connection at this place. Returns the waiting flow that takes its turn, if there is one.
+    /// Removes a complete flow from the connection at this place. Returns the waiting flow that takes its place, if there is one.
     pub fn free(&mut self, place: u32) -> Option<u32> {
         let next = self.waiting.pop_front();
         if next.is_none() {
@@ -110,7 +110,7 @@ impl Pool {
         place
     }
 
-    /// Adds a connection to those that take more flows, if it does.
+    /// Adds a connection to those that take more flows, if it has fewer flows than `depth`.
     fn offer(&mut self, place: u32) {
         let flows = self.connections[place as usize].flows;
         if flows < self.depth {
@@ -154,7 +154,7 @@ mod tests {
         pool.add_busy(7);
         pool.add(3);
         assert_eq!([(); 4].map(|()| pool.take()), [Some(3), Some(7), Some(3), None]);
-        // Both have a flow less, then the second one has none.
+        // Each connection completes one flow, and the second connection then completes its last one.
         assert_eq!([pool.free(1), pool.free(0), pool.free(1)], [None; 3]);
         assert!(pool.has_idle());
         assert_eq!([(); 3].map(|()| pool.take()), [Some(3), Some(7), Some(3)]);

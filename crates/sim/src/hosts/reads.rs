@@ -1,6 +1,6 @@
 //! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the receiving side of the connection sends it.
 //!
-//! Requests and CNPs leave at once. Of the responses of a queue pair, at most one waits in the NIC's queue, as with other operations.
+//! Requests and CNPs leave at once. At most one response of a queue pair waits in the NIC's queue, as with packets of other operations.
 
 use shallows_core::Bytes;
 use shallows_core::Instant;
@@ -53,8 +53,8 @@ impl Hosts {
         Some((header, ReadRequestPacket { request, framing, name }))
     }
 
-    /// Processes a request at the responder, which exists from the first request until the connection's slot has another one: only the
-    /// requester can tell when all responses have arrived.
+    /// Processes a request at the responder. The responder exists from the first request until another connection uses the slot, because
+    /// only the requester detects that all responses have arrived.
     pub(super) fn receive_read_request(
         &mut self,
         header: &Header,

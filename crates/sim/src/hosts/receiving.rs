@@ -221,7 +221,7 @@ impl Framing {
 }
 
 impl ReceiverSide {
-    /// Takes a timer event of this time. Returns whether the receiver must act: its deadline has come, and no earlier event has overtaken
+    /// Handles a timer event of this time. Returns whether the receiver must act: its deadline has come, and no earlier event has replaced
     /// this one.
     pub(super) fn take_timer(&mut self, now: Instant) -> bool {
         if self.timer_at != now {

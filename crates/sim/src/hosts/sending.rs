@@ -162,7 +162,7 @@ impl Hosts {
         let now = driver.now();
         let (side, transport) = self.sender_mut(place);
         if side.timer_at != now {
-            return; // overtaken by an earlier one
+            return; // an earlier event has replaced it
         }
         side.timer_at = Instant::MAX;
         if side.is_closed {

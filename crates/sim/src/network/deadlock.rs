@@ -1,8 +1,8 @@
 //! Deadlocks: pauses that wait for each other in a cycle, so that none of them can end.
 //!
 //! A paused sender waits for the priority group that pauses it. The group waits for the ports at which its packets are queued. If all of
-//! these ports are paused, and the groups that pause them wait in the same way, their packets cannot move. Only other groups of the same
-//! switches could end this, by freeing shared memory; the caller therefore waits until nothing has moved for some time.
+//! these ports are paused, and the groups that pause them wait in the same way, no packet of these groups can move. Only other groups of
+//! the same switches could end the deadlock, by freeing shared memory. The caller therefore waits until nothing has moved for some time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +123,7 @@ mod tests {
     fn a_group_with_a_packet_at_a_port_that_may_send_is_no_part_of_a_deadlock() {
         // Packets of the group that pauses link 7 also wait at link 9, which nobody pauses.
         assert_eq!(links(&pauses(&[(5, &[2]), (2, &[7]), (7, &[5, 9])])), None);
-        // A tree of pauses whose root may send is no deadlock, nor is a group without packets.
+        // Neither a tree of pauses whose root can send nor a group without packets is a deadlock.
         assert_eq!(links(&pauses(&[(1, &[2]), (2, &[3]), (3, &[9])])), None);
         assert_eq!(links(&pauses(&[(1, &[2]), (2, &[])])), None);
         // The group pauses link 2, but the PFC frame has not reached the sender yet.

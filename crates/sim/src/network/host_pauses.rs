@@ -62,7 +62,7 @@ impl<T: Copy + Default> Network<T> {
 
 impl PausePort {
     /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if the host has sent it for the detection time without a
-    /// break. The host may pause its switch again when it has had no reason to do so at all polls of the restoration time.
+    /// break. The host may pause its switch again after a restoration time in which no poll found a reason for a pause.
     pub(super) fn poll_nic(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
         if !self.is_host {
             return;
@@ -83,8 +83,8 @@ impl PausePort {
         }
     }
 
-    /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm, unless the watchdog of the
-    /// host has ended its pauses; otherwise resumes the switch. Has no effect at ports of switches.
+    /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm. Resumes the switch
+    /// otherwise, and also if the host's watchdog has ended the host's pauses. Has no effect at ports of switches.
     pub(super) fn pause_switch(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
         // At a switch, its priority groups decide about pauses.
         let own = if self.is_host { classes } else { &[] };

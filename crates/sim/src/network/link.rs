@@ -103,7 +103,7 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Observers of a port, as bits: those that must see its changes when they occur.
+/// Observers that must be called when the port changes, as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch(u8);
 
@@ -119,7 +119,7 @@ impl Watch {
     /// The PFC watchdog of the port can drop packets.
     pub(crate) const DROPS: u8 = 16;
 
-    /// Returns whether the driver must see changes: for a trace, a capture or telemetry.
+    /// Returns whether changes must be reported to the driver for a trace, a capture or telemetry.
     pub(crate) fn is_observed(self) -> bool {
         self.has(Self::TRACED | Self::CAPTURED | Self::TELEMETRY)
     }

@@ -184,10 +184,10 @@ impl<T: Copy + Default> Network<T> {
             self.lose(link.number, false, payload, driver);
             return false;
         }
-        // The memory at ingress has room, so a lossless packet needs no room of its queue.
+        // The memory at ingress has room, so a lossless packet needs no room in its queue.
         let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
         let fate = self.enqueue(driver.now(), port, entry, header, payload, driver);
-        // A packet that leaves at once is not counted, except as in simulators.
+        // A packet that leaves at once is counted only with the rules of other simulators (`Compares`).
         if fate == Fate::Dropped || fate == Fate::Leaves && !book.counts_passing() {
             return false;
         }

@@ -20,7 +20,7 @@ impl<T: Copy + Default> Network<T> {
         payload: T,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        // `None` while a packet is admitted, which has been tested before.
+        // `None` only while a packet is admitted, and the watchdog was tested before its admission.
         let Some(lossless) = self.lossless.as_deref_mut() else { return false };
         let class = lossless.maps.class(header.class());
         let is_dropped = lossless.ports[place as usize].drops(class);

@@ -28,7 +28,7 @@ pub(crate) struct Observers {
     begun: BTreeMap<u32, Begun>,
     /// Trace of each traced flow that begins in another partition, until the first request of its READ arrives.
     coming: BTreeMap<u32, u16>,
-    /// Responders of the READs of traced flows, by the flow's name: those with responses left to send at the last record.
+    /// Responders of traced READs that had responses left to send at the last record, by the flow's name.
     responders: BTreeMap<u32, Place>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
@@ -45,7 +45,7 @@ struct Pint {
 }
 
 impl Pint {
-    /// Measures the utilisation of a port that a packet leaves. Changes the code of the packet, if it has a lower one.
+    /// Measures the utilisation of the port from which a packet departs. Raises the packet's code to that of the port if it is lower.
     fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut NonZeroU16>) {
         let new = || (PortUtilisation::default(), Stream::new(self.seed, "pint", u64::from(link)));
         let (port, stream) = self.ports.entry(link).or_insert_with(new);
@@ -204,13 +204,13 @@ fn part_of(end: u64, bytes: &Range<u64>) -> f64 {
     (end.clamp(bytes.start, bytes.end) - bytes.start) as f64
 }
 
-/// Returns the quantities of the responder of READs, in the order of `QUANTITIES`. The requester has the others.
+/// Returns the quantities of the responder of READs, in the order of `QUANTITIES`. The other quantities come from the requester.
 fn readings_of_responder(control: ControlState) -> Readings {
     let rate = control.rate.0 as f64 * 1e-9;
     [None, None, control.alpha, None, None, None, None, Some(rate)]
 }
 
-/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The responder has the rate, and no window.
+/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The rate comes from the responder, which has no window.
 fn readings_of_reads(requester: &ReadRequester, bytes: &Range<u64>) -> Readings {
     let in_flight = requester.in_flight().0 as f64;
     let received = part_of(requester.received(), bytes);

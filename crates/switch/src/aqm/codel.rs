@@ -229,7 +229,7 @@ mod tests {
             let mut codel = codel(Action::Drop);
             assert_eq!(victims(&mut codel, 0, 400, MS * 6), [100, 200, 271, 329, 379]);
             leave(&mut codel, ms(400), MS, 60_000);
-            // drop_next was 378.4 + 44.7 = 423.2 ms; "recent" is less than 1,600 ms after that: 2,023 ms is, 2,024 is not.
+            // drop_next was 378.4 + 44.7 = 423.2 ms; "recent" is less than 1,600 ms after that: 2,023 ms is recent, 2,024 ms is not.
             let from = 401 + pause;
             let again = victims(&mut codel, from, from + 210, MS * 6);
             assert_eq!(again[..2], [from + 100, from + 100 + second], "{pause}");

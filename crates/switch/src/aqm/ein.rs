@@ -311,7 +311,7 @@ mod tests {
     fn an_incast_of_24_fires_within_the_first_samples_and_a_sawtooth_does_not() {
         for average in [Average::MeanOfRatios, Average::RatioOfSums] {
             let config = Config { average, ..paper() };
-            // 24 packets arrive in each slot and one leaves: a gradient of 23. One such sample is 23/50 on average.
+            // 24 packets arrive in each slot and one leaves: a gradient of 23. One such sample makes the average 23/50.
             let mut driver = Driver::new(&config);
             let first = (0..50u64).find(|&k| driver.leave(SLOT, k * 23 * 1_500));
             assert_eq!(first, Some(1), "{average:?}");

@@ -136,7 +136,7 @@ impl Abm {
         let member = &mut self.queues[index];
         member.sent += size;
         if queue.packets == 0 {
-            // An empty queue has no drain rate. If zero were stored as its rate, it would never admit a packet again.
+            // An empty queue has no drain rate. If zero were stored as its rate, the queue would never admit a packet again.
             (member.occupied, member.backlogged, member.drain_rate) = (false, false, 1.0);
         }
         let port = &mut self.ports[member.port];

@@ -208,7 +208,7 @@ impl Account {
     /// Returns the smallest number of free cells in the pool at which the paused group is resumed; `None` while the group uses headroom.
     ///
     /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). The group must also have freed its headroom,
-    /// so that all of it is available after the next pause. It must not be at its limit, or it would be paused at once.
+    /// so that all of it is available after the next pause. Nor may the group be at its limit, because it would be paused again at once.
     pub(super) fn resumes_at(&self, compares: Compares) -> Option<u64> {
         let thresholds = self.lossless.as_ref().filter(|_| self.headroom == 0)?;
         let below = if self.shared <= thresholds.xon {
@@ -229,7 +229,7 @@ impl Account {
         }
     }
 
-    /// Returns whether a threshold demands that the group changes its state while its pool has `free` cells.
+    /// Returns whether the group must change its state, given the `free` cells of its pool.
     pub(super) fn is_due(&self, free: u64, compares: Compares) -> bool {
         if self.is_paused {
             self.resumes_at(compares).is_some_and(|least| free >= least)

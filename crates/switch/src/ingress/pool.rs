@@ -44,18 +44,19 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// No group is paused before the free cells fall below this number: an upper bound over the sending groups, one more than the largest
-    /// number at which one of them is paused.
+    /// Number of free cells at and above which no sending group is paused: an upper bound, one more than the largest number at which one of
+    /// them is paused.
     pub(super) pauses_below: u64,
-    /// No group is resumed before the free cells reach this number: a lower bound over the paused groups.
+    /// Number of free cells below which no paused group is resumed: a lower bound over these groups.
     pub(super) resumes_from: u64,
     /// Number of paused groups.
     pub(super) paused: u32,
-    /// While fewer cells than this are used, no group can be paused, and no packet is refused, however the groups share these cells. Zero if
-    /// groups are tested at each of their packets.
+    /// Number of used cells below which no group can be paused and no packet is refused, whatever the groups' shares of these cells. Zero
+    /// if groups are tested at each of their packets.
     pub(super) calm_below: u64,
-    /// `calm_below` while the pool is calm, otherwise zero. In a calm pool, `pauses_below` and `resumes_from` are out of date: it has been
-    /// far below `calm_below`, without paused groups, and has not reached `calm_below` or stored packets in headroom since then.
+    /// `calm_below` while the pool is calm, otherwise zero. A pool becomes calm when it is far below `calm_below` and has no paused groups.
+    /// It stays calm until it reaches `calm_below` or stores packets in headroom. Meanwhile, `pauses_below` and `resumes_from` are out of
+    /// date.
     pub(super) calm_limit: u64,
 }
 
@@ -75,8 +76,8 @@ impl Pool {
         self.calm_limit > 0
     }
 
-    /// Returns whether no group can be paused or resumed in the pool's present state, unless the last packet was stored in headroom. A pool
-    /// that is no longer calm must have its groups tested, which takes long. So the pool becomes calm again only at half of `calm_below`.
+    /// Returns whether no group can be paused or resumed in the pool's present state, unless the last packet was stored in headroom. When a
+    /// pool stops being calm, its groups must be tested, which takes long. It therefore becomes calm again only below half of `calm_below`.
     #[inline]
     pub(super) fn stays_calm(&mut self) -> bool {
         // Without paused groups, no headroom is used.

@@ -34,8 +34,8 @@ pub struct ReceiveBuffer<T> {
 }
 
 impl ReceiveConfig {
-    /// Returns the time in which the host reads a packet of this size: the longer of the times that its bytes and the packet itself take,
-    /// because the host begins to process a packet while it still reads its bytes.
+    /// Returns the time in which the host reads a packet of this size: the time for its bytes or the time per packet, whichever is longer.
+    /// The host processes a packet while it still reads the packet's bytes.
     fn read_time(&self, size: Bytes) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)).max(self.packet_time)
     }
@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_packet_takes_the_longer_of_the_times_of_its_bytes_and_of_a_packet() {
-        // 600 bytes take 600 ns at 8 Gb/s, as long as a packet; shorter packets take no less, and longer ones no more than their bytes.
+        // 600 bytes take 600 ns at 8 Gb/s, which is also the time per packet. Shorter packets take the same time; longer ones take the time
+        // of their bytes.
         let config = ReceiveConfig { packet_time: Duration::from_nanos(600), ..buffer().config };
         let mut buffer = ReceiveBuffer::new(config);
         let sizes = [(64, 600), (599, 1_200), (600, 1_800), (601, 2_401), (1_000, 3_401)];

@@ -1,8 +1,9 @@
 //! The PFC watchdog of a switch, which ends the effect of a pause that does not end (PFC storm).
 //!
-//! SONiC's algorithm for Broadcom chips (sonic-swss, orchagent/pfc_detect_broadcom.lua and pfc_restore.lua): at each poll, a queue counts as
-//! stormed for the time since the last poll if it was paused at both polls, has not been resumed in between, and has received PFC frames. A
-//! queue that is stormed for the detection time ignores pauses. Once no PFC frame has come for the restoration time, it obeys again.
+//! The algorithm is SONiC's for Broadcom chips (sonic-swss, orchagent/pfc_detect_broadcom.lua and pfc_restore.lua). At each poll, a queue
+//! counts as stormed for the time since the last poll if it was paused at both polls, has not been resumed in between, and has received PFC
+//! frames. A queue that is stormed for the detection time ignores pauses. Once no PFC frame has come for the restoration time, it obeys
+//! again.
 
 use shallows_core::Duration;
 

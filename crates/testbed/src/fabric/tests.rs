@@ -88,7 +88,7 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
     assert_eq!((tally.packets_sent, tally.data_sent), (120, 120));
     assert_eq!(tally.packets_arrived, left.len() as u64);
     assert_eq!(tally.packets_arrived + tally.packets_dropped, 120);
-    // Fifteen of the second frames of each pair fit; then one of each pair is dropped.
+    // The queue has room for the second frames of fifteen pairs; then one frame of each pair is dropped.
     assert!((40..50).contains(&tally.packets_dropped), "{tally:?}");
     let first = left.iter().position(|(_, marked)| *marked).expect("some are marked");
     // The first marked frame finds 6,000 bytes, four packets, in the queue; this frame belongs to the fifth pair that waits.

@@ -36,7 +36,7 @@ impl Changes {
             let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE))?)
         };
-        // SAFETY: an address of zeros is that of this socket in no group; it lives until the call returns.
+        // SAFETY: an address of zeros means this socket, in no group; the address lives until the call returns.
         unsafe {
             let mut address: libc::sockaddr_nl = std::mem::zeroed();
             address.nl_family = libc::AF_NETLINK as u16;

@@ -119,9 +119,9 @@ impl Packets {
 
     /// Passes the next frame to `take`; returns `None` if there is none.
     pub fn receive<T>(&mut self, take: impl FnOnce(Frame<'_>) -> T) -> Option<T> {
-        // SAFETY: the slot is within the ring, and aligned, since its size is a power of two. It belongs to this process while its status
-        // has the flag `TP_STATUS_USER`, until that is set to zero; the kernel wrote it before (acquire), and writes it again after
-        // (release).
+        // SAFETY: the slot is within the ring, and aligned, since its size is a power of two. It belongs to this process from the time when
+        // the kernel sets the flag `TP_STATUS_USER` of its status (acquire) until this process sets the status to zero (release). The
+        // kernel writes the slot only before and after that time.
         let (header, slot) = unsafe {
             let slot = self.ring.add(self.next * self.slot_size);
             (&*slot.cast::<SlotHeader>(), slot)

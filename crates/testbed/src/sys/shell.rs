@@ -47,7 +47,7 @@ impl Page {
 /// First descriptor that the command inherits, above those that shells and their scripts use.
 const FIRST: RawFd = 300;
 
-/// Time between two checks whether the command has ended.
+/// Time between two checks of whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Runs a command, or a shell if it is empty, and waits for it. Returns its exit code.

@@ -1,7 +1,7 @@
 //! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux's CUBIC.
 //!
 //! Both algorithms need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
-//! acknowledgement, *L* in RFC 9406, is that of slow start without HyStart.
+//! acknowledgement, *L* in RFC 9406, is the same as in slow start without HyStart.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -67,7 +67,7 @@ pub(super) struct HyStart {
     round_start: Instant,
     last_ack: Instant,
     samples: u32,
-    /// Smallest round-trip time of this round; `reference` is that of the previous round, or in Linux that of all rounds.
+    /// Smallest round-trip time of this round; `reference` is the smallest one of the previous round (in Linux: of all rounds).
     current: Duration,
     reference: Duration,
     css: Option<Css>,

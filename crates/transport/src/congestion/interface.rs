@@ -69,7 +69,7 @@ pub trait CongestionControl {
     /// [`Self::on_congestion`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// Handles a congestion signal while `flight_size` bytes are sent but not acknowledged.
+    /// Handles a congestion signal while `flight_size` bytes are outstanding.
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes);
 
     /// Handles a restart: data is about to be sent after the connection was idle for an RTO (RFC 5681 §4.1).

@@ -1,7 +1,7 @@
 //! Detection of spurious retransmission timeouts (F-RTO, RFC 5682 §3.1, with selective acknowledgements).
 //!
-//! After the first retransmission the sender sends new data instead of further retransmissions. If the next acknowledgement
-//! covers data that was sent once, the acknowledgements were late and no data is lost.
+//! After the first retransmission the sender sends new data instead of further retransmissions. If the next acknowledgement covers data
+//! that was sent only once, the acknowledgements were late and no data is lost.
 
 /// Maximum number of new segments sent before any further retransmission (§3.1 step 2b).
 const NEW_SEGMENTS: u8 = 2;
@@ -77,7 +77,7 @@ mod tests {
             assert!(!frto.on_ack(Evidence { una, advances: true, recover: 10_000, original: true }));
             frto
         };
-        // Step 2a: a part of the first segment, or all data, is acknowledged: conventional recovery.
+        // Step 2a: if only a part of the first segment, or all data, is acknowledged, conventional recovery follows.
         assert_eq!(after(999), Frto::Off);
         assert_eq!(after(10_000), Frto::Off);
         // Step 2b.

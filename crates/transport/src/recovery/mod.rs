@@ -74,8 +74,8 @@ impl Recovery {
         self.phase(data) == Phase::Timeout
     }
 
-    /// Returns how many bytes count towards the growth of cwnd, of the `acked` bytes that an acknowledgement newly covers. Call this before
-    /// the acknowledgement is processed.
+    /// Returns how many of the `acked` bytes that an acknowledgement newly covers count towards the growth of cwnd. Call this before the
+    /// acknowledgement is processed.
     pub(crate) fn growth(&self, config: &Config, data: Outstanding, acked: u64, slow_start: bool) -> u64 {
         let held = match self {
             Self::FullTcp(fulltcp) => fulltcp.is_partial(data),

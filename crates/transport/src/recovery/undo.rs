@@ -1,7 +1,7 @@
 //! Detection of spurious window reductions: the receiver reports that it already had all retransmitted data (RFC
 //! 2883).
 //!
-//! RFC 3708 §3 compares segments one by one, as does this file; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
+//! Like RFC 3708 §3, this file compares segments one by one; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
 
 use super::interface::Prior;
 use crate::scoreboard::Range;

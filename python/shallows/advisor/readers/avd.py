@@ -64,7 +64,7 @@ class _Lines:
         self.found.append(Statement(node.line, tuple(text.split()), sections))
 
     def skip(self, key: str, node: Node) -> None:
-        """List each scalar of a node as unread."""
+        """List each scalar of a node as not understood."""
         for path, leaf in node.leaves((key,)):
             text = f"{'.'.join(path)}: {leaf.scalar() or ''}"
             self.unread.append(Source(self.name, str(leaf.line), text[:200]))

@@ -59,7 +59,7 @@ _ABOUT_QUEUES = re.compile(
     r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
 _POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
-"""Policies about queues, which are listed as unread; other policies concern the control plane or routes."""
+"""Policies about queues, which are listed as not understood; others concern the control plane or routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
@@ -415,7 +415,7 @@ class _Reader:
         )
 
     def allotments(self) -> _Memory:
-        """Return the MMU profile in use; list the lines of unused profiles as unread."""
+        """Return the MMU profile in use; list the lines of unused profiles as not understood."""
         memory = _Memory()
         for name, statements in self.memory.items():
             for statement in statements:

@@ -50,7 +50,7 @@ CABLE = "pfc.cable-length"
 """Names of PFC settings; a congestion notification profile pauses code points or VLAN priorities, never both.
 """
 MARKING = ("drop-profile-map", "explicit-congestion-notification")
-"""Statements of a scheduler about marks; they count as read even if nothing uses the scheduler."""
+"""Statements of a scheduler about marks; they count as understood even if nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -60,7 +60,7 @@ ALIASES = {
     "nc1": "110000",
     "nc2": "111000",
 }
-"""Bits of the code points that RFC 2474, 2597 and 3246 name (Junos also calls cs6 and cs7 nc1 and nc2)."""
+"""Bits of the code points that RFC 2474, 2597 and 3246 name (Junos also has nc1 for cs6, and nc2 for cs7)."""
 
 MOST_CLASSES = 16
 """Maximum number of forwarding classes in Junos."""
@@ -305,7 +305,7 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return a code point's bits, and two dicts of paused code points: of the same kind, of the other.
+        """Return a code point's bits, and the paused code points of the same kind and of the other kind.
 
         The kinds are DSCP and IEEE 802.1. Bits are None if the text is no valid code point.
         """

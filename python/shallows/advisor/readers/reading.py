@@ -30,7 +30,7 @@ _PORT = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?", re.ASCII | re.DOTALL)
 
 @dataclass
 class Findings:
-    """Markings, settings, and understood and unread statements, collected while a file is read."""
+    """Markings, settings and statements (understood or not), collected while a file is read."""
 
     file: str
     scope_of: Callable[[Statement], Scope] = lambda _: Scope()
@@ -47,12 +47,12 @@ class Findings:
         return Source(self.file, str(statement.line), statement.text[:200])
 
     def skip(self, statement: Statement, scope: Scope | None = None) -> None:
-        """List a statement about queues as unread."""
+        """List a statement about queues as not understood."""
         scope = self.scope_of(statement) if scope is None else scope
         self.unread.append(replace(self.source(statement), scope=scope))
 
     def took(self, understood: object, statement: Statement) -> None:
-        """Count a statement as understood if `understood` is true; otherwise list it as unread."""
+        """Count a statement as understood if `understood` is true; otherwise list it as not understood."""
         if understood:
             self.understood += 1
         else:

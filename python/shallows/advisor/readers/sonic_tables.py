@@ -24,7 +24,7 @@ ABOUT_QUEUES = re.compile(
     r"QUEUE|BUFFER|WRED|SCHEDULER|PFC|DSCP|DOT1P|MPLS_TC|(^|_)TC_|QOS|CABLE_LENGTH|LOSSLESS|TRIMMING",
     re.ASCII,
 )
-"""Tables about queues; values that the reader does not use are listed as unread."""
+"""Tables about queues; values that the reader does not use are listed as not understood."""
 
 MAPS = {
     "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "dscp_to_class"),
@@ -44,7 +44,7 @@ SETTINGS = {
 """Tables whose fields become a `Setting` each, with the first part of the settings' names."""
 
 MOST_ROWS = 1 << 19
-"""Maximum number of rows of all tables: 4,096 ports of a hundred rows."""
+"""Maximum number of rows of all tables: 4,096 ports with a hundred rows each."""
 
 MOST_NUMBERS = 64
 """Largest number that identifies a queue, priority or class."""
@@ -52,7 +52,7 @@ MOST_NUMBERS = 64
 
 @dataclass
 class Entry:
-    """One row of a table. Values that no method has returned are listed as unread."""
+    """One row of a table. Values that no method has returned are listed as not understood."""
 
     table: str
     key: str
@@ -99,7 +99,7 @@ class Entry:
         return value.strip()
 
     def number(self, name: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
-        """Return a field as an integer; None if it is missing or invalid (then it counts as unread)."""
+        """Return a field as an integer; None if it is missing, or invalid and thus not understood."""
         text = self.text(name)
         if text is None:
             return None
@@ -130,7 +130,7 @@ class Entry:
         return text.strip("[]").rpartition("|")[2].strip()
 
     def refuse(self, name: str, why: str) -> None:
-        """Mark a field as unread, with the reason in a note."""
+        """Mark a field as not understood, with the reason in a note."""
         self.taken.discard(name)
         self.note("not-valid", why, name)
 
@@ -191,7 +191,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return the values about queues and buffers that no method has returned, as unread."""
+        """Return the values about queues and buffers that no method has returned: those not understood."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()

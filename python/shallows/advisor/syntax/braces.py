@@ -140,7 +140,10 @@ class _Sections:
         self.started = 0
 
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
-        """Start to read the output of a command; unfinished earlier output becomes unread statements."""
+        """Start to read the output of a command.
+
+        Earlier output that is unfinished becomes statements that are not understood.
+        """
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))
         if self.above:

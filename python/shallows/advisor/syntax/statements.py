@@ -9,7 +9,7 @@ from shallows.errors import ShallowsError
 
 MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 18, 1 << 14, 64
 """Largest number of lines, longest line in characters, and deepest nesting. Real configurations have up to
-2,000 ports of a hundred lines, some hundred characters per line, and ten levels.
+2,000 ports with a hundred lines each, some hundred characters per line, and ten levels.
 """
 
 MOST_STATEMENTS = MOST_LINES

@@ -9,7 +9,8 @@ from shallows.advisor.syntax.statements import DEEPEST, refusal, too_deep
 from shallows.errors import ShallowsError
 
 MOST_VALUES = 1 << 19
-"""Maximum number of values in a document, counting repetition by aliases: 1,000 ports of 500 values."""
+"""Maximum number of values in a document, counting repetition by aliases: 1,000 ports with 500 values
+each."""
 
 
 class Node:

@@ -152,7 +152,7 @@ impl Inbox {
     /// Handles an event of this queue.
     pub(crate) fn on_event(&mut self, now: Instant) -> Taking {
         if self.event_at != now {
-            return Taking::Waits; // overtaken by an earlier one
+            return Taking::Waits; // an earlier event has replaced it
         }
         self.event_at = Instant::MAX;
         match self.due {

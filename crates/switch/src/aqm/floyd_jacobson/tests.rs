@@ -189,7 +189,7 @@ fn the_count_starts_anew_below_the_threshold_and_after_a_forced_mark() {
             red.averages[0].value = 4.0;
             assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::PASS);
         }
-        // After a forced mark, the next packet is the first since a mark. Only the count of Fig. 2 is one at that packet.
+        // After a forced mark, the next packet is the first since a mark. At that packet, only the count of Fig. 2 is one.
         red.space(0, 0.25, Bytes(500));
         red.averages[0].value = 15.0;
         assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::MARK);
