@@ -107,7 +107,7 @@ class UnknownMetric(Exception):  # noqa: N818
         The way to correct the name.
     """
 
-    def __init__(self, reason: str = "", remedy: str = "docs/claims.md lists the metrics") -> None:
+    def __init__(self, reason: str = "", remedy: str = "docs/results.md lists the metrics") -> None:
         super().__init__(reason, remedy)
         self.reason = reason
         self.remedy = remedy

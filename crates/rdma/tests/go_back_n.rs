@@ -222,7 +222,7 @@ fn coalesced_acknowledgements_survive_a_loss() {
     assert_eq!(pair.kinds(), [(Ack, 4), (Nak, 6), (Ack, 10), (Ack, 14), (Ack, 18), (Ack, 20)]);
 }
 
-/// Returns the settings of a responder that tolerates packets which precede the expected one by up to `reordering` packets.
+/// Returns the settings of a responder that tolerates packets that follow the expected one by up to `reordering` packets.
 fn tolerating(reordering: u64) -> Config {
     Config { reordering, ..config(Recovery::GoBackN) }
 }

@@ -1,7 +1,7 @@
 """Metrics of a run by name, for claims.
 
 A name is a path into `summary.json`, such as `fct_us.small.p99`, or `KIND.WORDS@WHERE` for a port, a host, a
-class, one flow or several. docs/claims.md lists the names.
+class, one flow or several. docs/results.md lists the names.
 """
 
 import json
@@ -392,5 +392,5 @@ def _number(found: Any, name: str, place: str) -> float:
             f"{place} has no measured value of {name!r}", "run the scenario longer: raise stop.at"
         )
     if not _is_number(found):
-        raise ShallowsError(f"{place} has no metric {name!r}", "docs/claims.md lists the metrics")
+        raise ShallowsError(f"{place} has no metric {name!r}", "docs/results.md lists the metrics")
     return float(found)

@@ -1,6 +1,6 @@
 """Names of metrics and their parts; this is the only parser of such names.
 
-A name is `KIND.WORD.WORD@WHERE`, such as `fct_us.small.p99@group=old`. docs/claims.md lists the kinds.
+A name is `KIND.WORD.WORD@WHERE`, such as `fct_us.small.p99@group=old`. docs/results.md lists the kinds.
 """
 
 import re
