@@ -8,7 +8,8 @@ use shallows_core::rdma::{RdmaData, RdmaReadRequest, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_rdma::congestion::{self, dcqcn};
 use shallows_rdma::{
-    Config, Ended, Notification, Operation, Read, ReadRequester, ReadResponder, Recovery, extended_headers,
+    Config, Ended, Notification, Operation, Read, ReadRequester, ReadResponder, Recovery, Stats,
+    extended_headers,
 };
 
 use crate::flight::{Fate, Flight, OVERHEAD, RATE, check_spacing};
@@ -19,6 +20,11 @@ const MOST_EVENTS: u32 = 1_000_000;
 
 fn reads(outstanding: u32) -> Config {
     Config { operation: Operation::Read(Read { outstanding }), ..config(Recovery::GoBackN) }
+}
+
+/// Returns a response of a queue pair with full packets of 1,000 bytes.
+fn response(psn: u64, len: u16, sent_at: Instant) -> RdmaData {
+    RdmaData { psn, offset: psn * 1_000, len, sent_at, ..RdmaData::default() }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -260,6 +266,7 @@ fn a_lost_request_costs_a_nak_or_a_timeout() {
     // The second request arrives after 5 µs, and the NAK after 10 µs.
     assert_eq!(pair.naks(), [0]);
     assert_eq!(pair.requests(), [(0, 0, 1_000), (0, 1, 1_000), (10_000, 0, 1_000), (10_000, 1, 1_000)]);
+    assert_eq!(pair.requester.stats(), Stats { naks: 1, retransmits: 2, timeouts: 0 });
     let mut pair = Reads::losing(reads(16), &[0]);
     pair.post(ns(0), 1_000);
     pair.run();
@@ -283,14 +290,15 @@ fn one_nak_is_sent_per_gap() {
     let config = reads(16);
     let mut responder = ReadResponder::new(&config, RATE, OVERHEAD);
     let mut nak = |psn| {
-        let request = RdmaReadRequest { psn, offset: psn * 1_000, bytes: 2_000, sent_at: ns(0) };
-        responder.on_request(&config, ns(0), &request).map(|nak| (nak.kind, nak.psn))
+        let request = RdmaReadRequest { psn, offset: psn * 1_000, bytes: 2_000, sent_at: ns(psn) };
+        responder.on_request(&config, ns(10), &request)
     };
-    let expected = Some((RdmaReplyKind::Nak, 0));
-    assert_eq!(
-        [2, 4, 0, 4, 6, 2].map(&mut nak),
-        [expected, None, None, Some((RdmaReplyKind::Nak, 2)), None, None]
-    );
+    // A NAK carries the PSN of the missing request, and the time at which the request after the gap was sent.
+    let expected = |psn, sent_at| {
+        let kind = RdmaReplyKind::Nak;
+        Some(RdmaReply { kind, psn, echo: ns(sent_at), ..RdmaReply::default() })
+    };
+    assert_eq!([2, 4, 0, 4, 6, 2].map(&mut nak), [expected(0, 2), None, None, expected(2, 4), None, None]);
 }
 
 #[test]
@@ -342,6 +350,77 @@ fn marked_responses_cause_cnps_that_slow_the_responder() {
     assert!(pair.responder.digest().cuts > 0);
     // Without CNPs, the last response leaves after 5,000 + 1,104 + 18 * 1,100 ns.
     assert!(pair.responses().last().expect("there are responses").sent_at > ns(25_904));
+}
+
+#[test]
+fn the_cnp_of_a_response_names_its_cause_and_what_has_arrived() {
+    for out_of_order in [false, true] {
+        let interval = Some(Duration::from_micros(4));
+        let notification = Notification { interval, latency: Duration::ZERO, out_of_order };
+        let mut requester = ReadRequester::new(Arc::new(Config { notification, ..reads(16) }));
+        requester.post(5_000);
+        assert!(requester.poll_transmit(ns(0)).is_some());
+        let mut cnp = |at, psn, marked| {
+            requester.on_response(ns(at), &response(psn, 1_000, ns(at - 5_000)), marked);
+            requester.poll_cnp(ns(at))
+        };
+        let expected = |psn, sent_at, marked| {
+            let kind = RdmaReplyKind::ReadCnp;
+            Some(RdmaReply { kind, psn, received: psn * 1_000, echo: ns(sent_at), marked, utilisation: None })
+        };
+        assert_eq!(cnp(10_000, 0, false), None, "in order");
+        assert_eq!(cnp(20_000, 2, false), expected(1, 15_000, false).filter(|_| out_of_order), "above a gap");
+        assert_eq!(cnp(30_000, 0, false), None, "a copy is not early");
+        assert_eq!(cnp(40_000, 1, true), expected(2, 35_000, true), "in order and marked");
+    }
+}
+
+#[test]
+fn a_requester_is_busy_until_the_last_response_arrives() {
+    let mut requester = ReadRequester::new(Arc::new(reads(16)));
+    let state = |requester: &ReadRequester| (requester.in_flight().0, requester.is_idle());
+    assert_eq!(state(&requester), (0, true));
+    requester.post(2_500);
+    assert_eq!(state(&requester), (0, false));
+    assert!(requester.poll_transmit(ns(0)).is_some());
+    assert_eq!(state(&requester), (2_500, false));
+    for (psn, len, expected) in [(0, 1_000, (1_500, false)), (1, 1_000, (500, false)), (2, 500, (0, true))] {
+        requester.on_response(ns(10_000), &response(psn, len, ns(5_000)), false);
+        assert_eq!(state(&requester), expected, "{psn}");
+    }
+}
+
+#[test]
+fn a_responder_is_busy_and_waits_for_its_rate_until_its_last_response() {
+    let config = reads(16);
+    let mut responder = ReadResponder::new(&config, RATE, OVERHEAD);
+    assert!(responder.is_idle());
+    let request = RdmaReadRequest { psn: 0, offset: 0, bytes: 2_000, sent_at: ns(0) };
+    assert_eq!(responder.on_request(&config, ns(0), &request), None);
+    assert!(!responder.is_idle() && responder.poll_transmit(&config, ns(0)).is_some());
+    // 1,104 bytes at 1 byte per ns. From then on, the responder waits only for its NIC.
+    for (at, deadline) in [(0, Some(ns(1_104))), (1_103, Some(ns(1_104))), (1_104, None)] {
+        responder.on_timer(&config, ns(at));
+        assert_eq!((responder.deadline(), responder.is_idle()), (deadline, false), "{at}");
+    }
+    assert!(responder.poll_transmit(&config, ns(1_104)).is_some());
+    assert!(responder.is_idle());
+}
+
+#[test]
+fn the_alpha_of_a_responder_is_that_of_its_congestion_control() {
+    let alpha = |congestion| {
+        let config = Config { congestion, ..reads(16) };
+        let mut responder = ReadResponder::new(&config, RATE, OVERHEAD);
+        responder.on_cnp(&config, ns(0));
+        let before = responder.alpha(&config);
+        responder.on_timer(&config, ns(55_000));
+        [before, responder.alpha(&config)]
+    };
+    assert_eq!(alpha(congestion::Config::None), [None, None]);
+    // DCQCN: α is 1 at first and after a CNP, and 55 µs without a CNP multiply it by 1 - 1/256.
+    let dcqcn = congestion::Config::Dcqcn(dcqcn::Config::sigcomm15());
+    assert_eq!(alpha(dcqcn), [Some(1.0), Some(255.0 / 256.0)]);
 }
 
 #[test]

@@ -145,4 +145,17 @@ mod tests {
         // Binomial with a standard deviation of 43.
         assert!(flow.digest().telemetry.abs_diff(2_500) < 215, "{:?}", flow.digest());
     }
+
+    #[test]
+    fn acknowledgements_of_the_same_bytes_at_other_times_are_drawn_anew() {
+        // Queue pairs of short messages end in the same bytes, whatever the bits of their number.
+        let config = config(T, 0.25);
+        for number in [0, u64::MAX] {
+            let mut flow = HpccPint::new(&config, CAPACITY);
+            for now in 1..=10_000 {
+                flow.on_ack(&config, &Ack { number, ..ack(now * 1_000, now * 1_000, Some(100)) });
+            }
+            assert!(flow.digest().telemetry.abs_diff(2_500) < 215, "{number}: {:?}", flow.digest());
+        }
+    }
 }
