@@ -205,6 +205,27 @@ fn rare_notifications_of_another_group_are_refused() {
 }
 
 #[test]
+fn both_directions_between_the_groups_of_a_query_are_checked() {
+    let query = |roce: &str| {
+        let text = with_group(roce);
+        let (network, workload) = text.split_once("[[workload]]").expect("a workload");
+        let (_, group) = workload.split_once("[[host.group]]").expect("a group");
+        format!(
+            "{network}[[host.group]]{group}[[workload]]\nkind = 'partition-aggregate'\ntransport = 'roce'\nclients = 0\nworkers = 1\n\
+             size = '1KB'\narrivals = {{ kind = 'poisson', mean = '10ms' }}\nqueries = 4\n"
+        )
+    };
+    // Only DCQCN as published has this check, and an interval of its α period is too long. Its default α period is 55 µs.
+    let to_group = query("{ congestion = 'none', cnp = { interval = '55us' } }");
+    let (key, message) = refusal(&to_group, &[("roce.congestion", "dcqcn")]);
+    assert_eq!(key, "host.group[0].roce.cnp.interval", "{message}");
+    let from_group = query("{ congestion = 'dcqcn', cnp = { interval = '50us' } }");
+    let sets = [("roce.cnp.interval", "55us"), ("roce.congestion", "dcqcn-connectx")];
+    let (key, message) = refusal(&from_group, &sets);
+    assert_eq!(key, "roce.cnp.interval", "{message}");
+}
+
+#[test]
 fn problems_of_a_group_are_reported_at_its_table() {
     for (roce, key, words) in [
         ("{ retry_count = 9 }", "host.group[0].roce.retry_count", "must be at most 7, got 9"),
