@@ -24,7 +24,7 @@ pub struct Config {
     pub ack_every: u32,
     /// Retransmission timeout. IRN has timeouts of its own.
     pub timeout: Duration,
-    /// Adaptive timeouts up to `timeout`; `None` if all timeouts take `timeout`, and with IRN.
+    /// Settings of adaptive timeouts, which are at most `timeout`. `None` if every timeout lasts `timeout`, or if the recovery is IRN.
     pub adaptive: Option<Adaptive>,
     /// Number of consecutive timeouts without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
     pub retry_count: Option<u32>,

@@ -275,6 +275,9 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
 
 
 def _need(point: Point, cost: Cost | None) -> Need | None:
-    """Return the memory that a point needs: the larger of its lower bound and known cost; None if unknown."""
+    """Return the memory that a point needs; None if it is unknown.
+
+    It is the larger of the computed lower bound and the memory that earlier runs used, or the known one.
+    """
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

@@ -1,4 +1,4 @@
-//! Workload of queries, which start at random times, at equal intervals or one after the other, and records of their outcomes.
+//! The query workload, and records of the outcomes of queries. Queries start at random times, at equal intervals, or one after the other.
 //!
 //! The client, workers, delays and sizes of a query are drawn from a random stream that belongs to the query. The *k*-th query of a client
 //! is therefore the same under every scheme, even if it starts at another time. Each host can also compute the query without communication.

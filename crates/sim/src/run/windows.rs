@@ -100,7 +100,7 @@ impl Windows {
         self.schedule().division()
     }
 
-    /// Returns the workloads that do not react to flows. Their counts include the flows of the open window.
+    /// Returns the workloads whose flows start independently of other flows. Their counts of flows include those of the current window.
     pub(crate) fn traffic(&self) -> &Traffic {
         self.schedule().traffic()
     }
