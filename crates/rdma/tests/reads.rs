@@ -394,17 +394,17 @@ fn a_requester_is_busy_until_the_last_response_arrives() {
 fn a_responder_is_busy_and_waits_for_its_rate_until_its_last_response() {
     let config = reads(16);
     let mut responder = ReadResponder::new(&config, RATE, OVERHEAD);
-    assert!(responder.is_idle());
+    assert!(!responder.owes(&(0..2_000)));
     let request = RdmaReadRequest { psn: 0, offset: 0, bytes: 2_000, sent_at: ns(0) };
     assert_eq!(responder.on_request(&config, ns(0), &request), None);
-    assert!(!responder.is_idle() && responder.poll_transmit(&config, ns(0)).is_some());
+    assert!(responder.owes(&(0..2_000)) && responder.poll_transmit(&config, ns(0)).is_some());
     // 1,104 bytes at 1 byte per ns. From then on, the responder waits only for its NIC.
     for (at, deadline) in [(0, Some(ns(1_104))), (1_103, Some(ns(1_104))), (1_104, None)] {
         responder.on_timer(&config, ns(at));
-        assert_eq!((responder.deadline(), responder.is_idle()), (deadline, false), "{at}");
+        assert_eq!((responder.deadline(), responder.owes(&(0..2_000))), (deadline, true), "{at}");
     }
     assert!(responder.poll_transmit(&config, ns(1_104)).is_some());
-    assert!(responder.is_idle());
+    assert!(!responder.owes(&(0..2_000)));
 }
 
 #[test]
