@@ -84,7 +84,7 @@ def test_runs_over_tcp_have_no_counts_of_queue_pairs(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"roce.mtu": "8KB"}, "roce.mtu: must be from 256B to 4KiB, got 8KB"),
-        ({"roce.mtu": "2048B"}, "roce.mtu: must be at most 1.44KB, got 2.048KB"),
+        ({"roce.mtu": "2048B"}, "roce.mtu: must be at most 1.44KB, got 2KiB"),
         ({"roce.retry_count": 8}, "roce.retry_count: must be at most 7, got 8"),
         ({"roce.congestion": "none", "roce.cnp.latency": "1us"}, "roce.cnp: must be left out"),
         ({"roce.congestion.gain": 2.0}, "must be above 0 and at most 1, got 2"),
