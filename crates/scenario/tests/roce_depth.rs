@@ -3,7 +3,7 @@
 use shallows_rdma::{Operation, Read};
 use shallows_scenario::{Connections, Experiment, WhenBusy};
 
-use crate::common::parse;
+use crate::common::{parse, refusal};
 use crate::roce::SCENARIO;
 
 const DEPTH: &str = "workload.0.connections.queue_depth";
@@ -11,12 +11,6 @@ const QUEUE: (&str, &str) = ("workload.0.connections", "{ kind = 'persistent', w
 
 fn experiment(sets: &[(&str, &str)]) -> Experiment {
     parse(SCENARIO, sets).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn refusal(text: &str, sets: &[(&str, &str)]) -> (String, String) {
-    let error = parse(text, sets).expect_err("refused");
-    assert_eq!(error.problems.len(), 1, "{error}");
-    (error.problems[0].key.clone(), error.problems[0].message.clone())
 }
 
 #[test]

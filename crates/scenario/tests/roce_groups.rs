@@ -5,7 +5,7 @@ use shallows_rdma::congestion::Config as Control;
 use shallows_rdma::{Operation, Recovery};
 use shallows_scenario::{Experiment, QueuePairs};
 
-use crate::common::parse;
+use crate::common::{parse, refusal};
 use crate::roce::SCENARIO;
 
 /// Returns the scenario with a group of the hosts 2 and 3, which has this `roce` table. Host 0, which is in no group, sends to host 2.
@@ -24,12 +24,6 @@ fn between(experiment: &Experiment, from: usize, to: usize) -> QueuePairs {
 
 fn pairs(experiment: &Experiment, workload: u16, [from, to]: [usize; 2]) -> QueuePairs {
     experiment.hosts.agreement_of(workload, from, to).queue_pairs.clone().expect("queue pairs")
-}
-
-fn refusal(text: &str, sets: &[(&str, &str)]) -> (String, String) {
-    let error = parse(text, sets).expect_err("refused");
-    assert_eq!(error.problems.len(), 1, "{error}");
-    (error.problems[0].key.clone(), error.problems[0].message.clone())
 }
 
 #[test]

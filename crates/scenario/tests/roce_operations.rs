@@ -6,7 +6,7 @@ use shallows_rdma::congestion::Config as Control;
 use shallows_rdma::{Operation, ReceiveQueue, Recovery, Send};
 use shallows_scenario::{Experiment, QueuePairs};
 
-use crate::common::parse;
+use crate::common::{parse, refusal};
 use crate::roce::SCENARIO;
 
 fn experiment(sets: &[(&str, &str)]) -> Experiment {
@@ -31,16 +31,6 @@ fn pairs(experiment: &Experiment, workload: u16) -> QueuePairs {
 
 fn operation(given: &str) -> Operation {
     pairs(&experiment(&[("roce.operation", given)]), 0).config.operation
-}
-
-fn refusal(sets: &[(&str, &str)]) -> (String, String) {
-    refusal_of(SCENARIO, sets)
-}
-
-fn refusal_of(text: &str, sets: &[(&str, &str)]) -> (String, String) {
-    let error = parse(text, sets).expect_err("refused");
-    assert_eq!(error.problems.len(), 1, "{error}");
-    (error.problems[0].key.clone(), error.problems[0].message.clone())
 }
 
 #[test]
@@ -77,13 +67,13 @@ fn bad_values_of_sends_are_refused_with_key_range_and_value() {
     for (given, key, message) in cases {
         let set = format!("{{ kind = 'send', {given} }}");
         let expected = (format!("roce.operation.{key}"), message);
-        assert_eq!(refusal(&[("roce.operation", &set)]), expected);
+        assert_eq!(refusal(SCENARIO, &[("roce.operation", &set)]), expected);
     }
     for recovery in ["selective-repeat", "{ kind = 'irn', window = 40 }"] {
-        let (key, message) = refusal(&[
-            ("roce.operation", "{ kind = 'send', receive_depth = 8 }"),
-            ("roce.recovery", recovery),
-        ]);
+        let (key, message) = refusal(
+            SCENARIO,
+            &[("roce.operation", "{ kind = 'send', receive_depth = 8 }"), ("roce.recovery", recovery)],
+        );
         assert_eq!(key, "roce.operation.receive_depth");
         assert!(message.starts_with("must be left out, or roce.recovery must be \"go-back-n\""), "{message}");
     }
@@ -101,14 +91,14 @@ fn services_and_operations_that_are_not_modelled_are_refused_by_name() {
              roce.operation = \"send\", or a workload of kind \"udp\"",
         ),
     ] {
-        let (key, message) = refusal(&[("roce.operation", name)]);
+        let (key, message) = refusal(SCENARIO, &[("roce.operation", name)]);
         assert_eq!(key, "roce.operation");
         assert!(
             message.starts_with(&format!("\"{name}\" is not allowed here ({remedy}); {expected}")),
             "{message}"
         );
     }
-    let (key, message) = refusal(&[("workload.0.transport", "roce-ud")]);
+    let (key, message) = refusal(SCENARIO, &[("workload.0.transport", "roce-ud")]);
     assert_eq!(key, "workload[0].transport");
     assert!(message.starts_with("\"roce-ud\" is not allowed here (unreliable datagrams"), "{message}");
     assert!(message.ends_with("expected one of \"tcp\", \"roce\""), "{message}");
@@ -152,14 +142,14 @@ fn workloads_with_equal_roce_tables_share_their_parameters() {
 #[test]
 fn problems_of_a_roce_table_of_a_workload_are_reported_there() {
     assert_eq!(
-        refusal_of(&with_second("transport = 'roce'\nroce = { retry_count = 9 }"), &[]),
+        refusal(&with_second("transport = 'roce'\nroce = { retry_count = 9 }"), &[]),
         ("workload[1].roce.retry_count".to_owned(), "must be at most 7, got 9".to_owned())
     );
-    let (key, message) = refusal_of(&with_second("transport = 'roce'\nroce = { retries = 9 }"), &[]);
+    let (key, message) = refusal(&with_second("transport = 'roce'\nroce = { retries = 9 }"), &[]);
     assert_eq!(key, "workload[1].roce.retries");
     assert!(message.starts_with("unknown key"), "{message}");
     assert_eq!(
-        refusal_of(&with_second("roce = { mtu = '500B' }"), &[]),
+        refusal(&with_second("roce = { mtu = '500B' }"), &[]),
         (
             "workload[1].roce".to_owned(),
             "must be left out, or the workload must have transport = \"roce\"".to_owned()

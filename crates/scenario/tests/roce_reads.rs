@@ -4,14 +4,12 @@ use shallows_core::Bytes;
 use shallows_rdma::{Operation, Read};
 use shallows_scenario::Segments;
 
-use crate::common::parse;
+use crate::common::{self, parse};
 use crate::roce::SCENARIO;
 
 fn refusal(text: &str, sets: &[(&str, &str)]) -> (String, String) {
     let sets: Vec<_> = sets.iter().copied().chain([("roce.operation", "read")]).collect();
-    let error = parse(text, &sets).expect_err("refused");
-    assert_eq!(error.problems.len(), 1, "{error}");
-    (error.problems[0].key.clone(), error.problems[0].message.clone())
+    common::refusal(text, &sets)
 }
 
 #[test]

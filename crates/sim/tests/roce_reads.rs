@@ -101,7 +101,7 @@ fn the_responder_of_a_read_records_rate_and_alpha_from_the_first_request_on() {
     let trace = |quantity: &str| report.flow_trace(0, quantity).collect::<Vec<_>>();
     let begun = Instant(2_015_680);
     assert_eq!((trace("rate_gbps"), trace("alpha")), (vec![(begun, 100.0)], vec![(begun, 1.0)]));
-    // The requester records what is under way and what has arrived, and nobody has a window.
+    // The requester records the bytes in flight and the bytes that have arrived. Neither end has a window.
     assert_eq!(trace("pipe_bytes").first(), Some(&(Instant::ZERO, 10_000.0)));
     assert_eq!(trace("acked_bytes").last().map(|&(_, bytes)| bytes), Some(10_000.0));
     assert_eq!(trace("cwnd_bytes"), []);

@@ -14,6 +14,13 @@ pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Experiment, Sce
     shallows_scenario::parse(text, "s.toml", &read, &sets, None)
 }
 
+/// Returns the key and the message of the only problem of `text`, changed by `sets`.
+pub(crate) fn refusal(text: &str, sets: &[(&str, &str)]) -> (String, String) {
+    let error = parse(text, sets).expect_err("refused");
+    assert_eq!(error.problems.len(), 1, "{error}");
+    (error.problems[0].key.clone(), error.problems[0].message.clone())
+}
+
 /// Returns the files that these scenarios name.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let text = match path {

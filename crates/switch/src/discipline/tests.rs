@@ -2,13 +2,11 @@
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
-use shallows_core::{Duration, Rate};
+use shallows_core::{Duration, Instant, Rate};
 
 use super::hcf::{Division, Footnote, InitialCredits, Period, Sizes, Swap};
 use super::sfq::DropRule;
 use super::testing::{Step, held, offer, packet, send, steps, stream};
-use shallows_core::Instant;
-
 use super::*;
 use crate::aqm::{self, Gauge, Placed, Point, Split};
 use crate::buffer::{self, Limit, Policy, ReservedRule, SharedBuffer};
