@@ -10,7 +10,7 @@ use shallows_rdma as rdma;
 use crate::check::Checker;
 use crate::memory::in_bytes;
 use crate::own_roce::{OwnRoce, OwnRoces, key_of_group};
-use crate::quantity::{Automatic, Backpressure, Size};
+use crate::quantity::{Automatic, Backpressure, Size, Time};
 use crate::queue_depth;
 use crate::read_operation;
 use crate::resolved::Resolved;
@@ -60,9 +60,25 @@ pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) 
         let filled = roce_presets::spelled_out(&roce.congestion, &setting(spec, roce, network));
         let note = roce_presets::note(&roce.congestion, &filled);
         notes.extend(note.map(|note| format!("{key}.{note}")));
-        roce.congestion = filled;
+        let cnp = filled_cnp(&roce.cnp, &filled);
+        if matches!(filled, RoceCongestion::ConnectX(_)) && cnp != roce.cnp {
+            notes.push(format!(
+                "{key}.congestion \"dcqcn-connectx\" sets cnp.interval = \"{}\"",
+                cnp.interval()
+            ));
+        }
+        (roce.congestion, roce.cnp) = (filled, cnp);
     }
     (own, notes)
+}
+
+/// Returns the settings of CNPs with the interval filled in.
+fn filled_cnp(cnp: &spec::Cnp, congestion: &RoceCongestion) -> spec::Cnp {
+    let interval = match cnp.interval {
+        Automatic::Is(interval) => interval,
+        Automatic::Auto => Time(roce_presets::cnp_interval(congestion)),
+    };
+    spec::Cnp { interval: Automatic::Is(interval), ..cnp.clone() }
 }
 
 fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
@@ -148,7 +164,8 @@ fn check_notifications(own: &OwnRoces, configs: &[(rdma::Config, Setting)], chec
     let mut are_used = vec![false; own.all.len()];
     own.ends().for_each(|(receiver, sender)| are_used[receiver] |= notifies(sender));
     for (OwnRoce { key, roce }, is_used) in own.all.iter().zip(are_used) {
-        checker.require(is_used || roce.cnp == spec::Cnp::default(), &format!("{key}.cnp"), || {
+        let left_out = filled_cnp(&spec::Cnp::default(), &roce.congestion);
+        checker.require(is_used || roce.cnp == left_out, &format!("{key}.cnp"), || {
             "must be left out, because no congestion control of these queue pairs uses congestion notification packets".to_owned()
         });
     }
@@ -284,7 +301,7 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     if let Some(adaptive) = &roce.adaptive_timeout {
         check_adaptive(roce, adaptive, checker);
     }
-    roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval.0), checker);
+    roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval()), checker);
 }
 
 fn check_send(send: &spec::Send, recovery: &RoceRecovery, checker: &mut Checker<'_>) {
@@ -399,7 +416,7 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
         adaptive: roce.adaptive_timeout.as_ref().map(adaptive),
         retry_count: Some(roce.retry_count),
         notification: rdma::Notification {
-            interval: congestion.uses_cnps().then_some(roce.cnp.interval.0),
+            interval: congestion.uses_cnps().then_some(roce.cnp.interval()),
             latency: roce.cnp.latency.0,
             out_of_order: roce.cnp.out_of_order,
         },

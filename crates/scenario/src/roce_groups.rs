@@ -111,7 +111,7 @@ fn recovery_name(roce: &Roce) -> &'static str {
 /// Rejects a receiver of data whose CNPs are so rare that DCQCN of the sender would decrease α although all packets are marked.
 fn check_notifications(sender: &End<'_>, receiver: &End<'_>, checker: &mut Checker<'_>) {
     let RoceCongestion::Dcqcn(dcqcn) = &sender.roce.congestion else { return };
-    let (period, interval) = (dcqcn.alpha_period, receiver.roce.cnp.interval);
+    let (period, interval) = (dcqcn.alpha_period.0, receiver.roce.cnp.interval());
     checker.require(period > interval, &format!("{}.cnp.interval", receiver.key()), || {
         format!(
             "must be shorter than alpha_period of group \"{}\" ({}.congestion.alpha_period = {period}), got {interval}: otherwise \

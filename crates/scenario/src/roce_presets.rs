@@ -92,6 +92,16 @@ pub(crate) fn spelled_out(congestion: &RoceCongestion, setting: &Setting) -> Roc
     }
 }
 
+/// Returns the shortest time between two CNPs of NICs that have this congestion control.
+pub(crate) fn cnp_interval(congestion: &RoceCongestion) -> Duration {
+    let RoceCongestion::ConnectX(given) = congestion else { return Duration::from_micros(50) };
+    match given.preset {
+        ConnectXPreset::Connectx => Duration::from_micros(4),
+        // In HPCC's repository, each acknowledgement says whether the packet was marked.
+        ConnectXPreset::HpccRepo => Duration::ZERO,
+    }
+}
+
 /// Returns a note on the values that are filled in: those of `filled` that `given` leaves out, or that are `"auto"` there. Returns `None`
 /// if there are none.
 pub(crate) fn note(given: &RoceCongestion, filled: &RoceCongestion) -> Option<String> {

@@ -93,6 +93,26 @@ fn each_end_of_a_write_decides_its_part() {
 }
 
 #[test]
+fn the_interval_of_cnps_depends_on_the_congestion_control_of_the_host_that_sends_them() {
+    let repo = "{ congestion = { kind = 'dcqcn-connectx', preset = 'hpcc-repo' } }";
+    for (own, expected) in [
+        (repo, Duration::ZERO),
+        ("{ congestion = 'dcqcn-connectx' }", Duration::from_micros(4)),
+        ("{ congestion = 'dcqcn' }", Duration::from_micros(50)),
+        ("{ congestion = 'hpcc' }", Duration::from_micros(50)),
+        ("{ congestion = 'dcqcn-connectx', cnp = { interval = '10us' } }", Duration::from_micros(10)),
+    ] {
+        let experiment = experiment(own, &[("roce.congestion", "dcqcn")]);
+        assert_eq!(between(&experiment, 0, 1).config.notification.interval, Some(expected), "{own}");
+    }
+    let notes = experiment(repo, &[("roce.congestion", "dcqcn")]).notes.clone();
+    assert_eq!(
+        notes[1], "host.group[0].roce.congestion \"dcqcn-connectx\" sets cnp.interval = \"0ps\"",
+        "{notes:?}"
+    );
+}
+
+#[test]
 fn the_sender_of_packets_decides_whether_they_carry_telemetry() {
     let experiment = experiment("{ congestion = 'hpcc' }", &[]);
     let [there, back] = [[0, 1], [1, 0]].map(|ends| pairs(&experiment, 0, ends).header_bytes.0);

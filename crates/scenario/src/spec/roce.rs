@@ -110,9 +110,10 @@ pub(crate) enum Decrease {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cnp {
-    /// Shortest time between two CNPs of a queue pair. Default `"50us"` (DCQCN, SIGCOMM '15).
-    #[serde(default = "interval")]
-    pub(crate) interval: Time,
+    /// Shortest time between two CNPs of a queue pair. Default `"auto"`: `"4us"` for hosts with `dcqcn-connectx`, `"0s"` if it has the preset
+    /// `"hpcc-repo"`, and `"50us"` (DCQCN, SIGCOMM '15) for all other hosts.
+    #[serde(default)]
+    pub(crate) interval: Automatic<Time>,
     /// Time from the arrival of a marked packet to the CNP. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) latency: Time,
@@ -124,9 +125,19 @@ pub(crate) struct Cnp {
     pub(crate) class: Option<u8>,
 }
 
+impl Cnp {
+    /// Returns the shortest time between two CNPs.
+    pub(crate) fn interval(&self) -> Duration {
+        match self.interval {
+            Automatic::Is(interval) => interval.0,
+            Automatic::Auto => unreachable!("filled in before the checks"),
+        }
+    }
+}
+
 impl Default for Cnp {
     fn default() -> Self {
-        Self { interval: interval(), latency: no_time(), out_of_order: false, class: None }
+        Self { interval: Automatic::Auto, latency: no_time(), out_of_order: false, class: None }
     }
 }
 
@@ -282,10 +293,6 @@ fn timeout() -> Time {
 
 fn first_timeout() -> Time {
     Time(Duration::from_nanos(4_096 << 9))
-}
-
-fn interval() -> Time {
-    Time(Duration::from_micros(50))
 }
 
 fn rnr_timer() -> Time {
