@@ -23,7 +23,7 @@ pub struct FlowRecord {
     pub leg: Option<Leg>,
     /// Index of the flow in its workload's list of flows with dependencies; `None` for flows of other workloads.
     pub listed: Option<u32>,
-    /// Counts at the flow's sender, once the flow has a connection.
+    /// Counts at the flow's sender; `None` until the flow has a connection.
     pub sent: Option<Sent>,
     /// Counts at the flow's receiver, set when the flow is complete or the run ends; `None` if the flow never had a connection.
     pub received: Option<Received>,
@@ -42,8 +42,8 @@ pub struct Sent {
     pub timeouts: u32,
     /// Number of retransmitted segments.
     pub retransmits: u32,
-    /// Longest time between two acknowledgements of new data (HCF's Fig. 4); `None` if unknown. The first gap begins when the transport
-    /// gets the flow. A gap that is open at the end of the run ends there.
+    /// Longest gap between two acknowledgements of new data (HCF's Fig. 4); `None` if unknown. The first gap begins when the transport gets
+    /// the flow. A gap that is open at the end of the run ends there.
     pub longest_gap: Option<Duration>,
 }
 
@@ -54,10 +54,10 @@ pub struct Received {
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Number of the sender's timeouts from the start of the flow until it sent the newest data that reached the receiver. Later timeouts
-    /// did not delay the receiver.
+    /// Number of the sender's timeouts from the start of the flow until the sender sent the newest data that reached the receiver. Later
+    /// timeouts did not delay the receiver.
     pub timeouts_felt: u32,
-    /// Longest time between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow. A gap that is
+    /// Longest gap between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow. A gap that is
     /// open at the end of the run ends there.
     pub longest_gap: Option<Duration>,
 }
@@ -70,7 +70,7 @@ pub enum End {
 }
 
 impl Sent {
-    /// Creates the record of a flow that begins on the connection with this address.
+    /// Creates the sender's counts for a flow that begins on the connection with this address.
     pub fn on(address: Address) -> Self {
         Self { address, first_sent: None, acked_at: None, timeouts: 0, retransmits: 0, longest_gap: None }
     }
@@ -110,7 +110,7 @@ impl FlowRecord {
         self.sent.and_then(|sent| sent.acked_at)
     }
 
-    /// Returns the time for which the flow waited until its queue pair passed its first packet to the NIC; `None` for TCP.
+    /// Returns the time for which the flow waited until its queue pair passed the flow's first packet to the NIC; `None` for TCP.
     pub fn queued(&self) -> Option<Duration> {
         let first_sent = self.sent.and_then(|sent| sent.first_sent);
         first_sent.map(|at| at - self.arrival)

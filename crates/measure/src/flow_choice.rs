@@ -6,7 +6,7 @@
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Choices that all flow traces have made among the flows that have arrived.
+/// Choices of all flow traces among the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,

@@ -80,7 +80,7 @@ impl FlowTracer {
                 Entry::Vacant(entry) => {
                     entry.insert(traced);
                 }
-                // The two hosts of a READ are in different partitions.
+                // A READ between hosts of two partitions has values in both.
                 Entry::Occupied(mut entry) => {
                     entry.get_mut().rows.append(&mut traced.rows);
                     entry.get_mut().responder.append(&mut traced.responder);
@@ -89,7 +89,7 @@ impl FlowTracer {
         }
     }
 
-    /// Merges the values of the responders of READs with those of the requesters, which come first at equal times.
+    /// Merges the values of the responders of READs with the values of the requesters. At equal times, the requester's values come first.
     pub(crate) fn merge_responders(&mut self) {
         for traced in self.flows.values_mut().filter(|traced| !traced.responder.is_empty()) {
             traced.rows.append(&mut traced.responder);
@@ -158,8 +158,8 @@ impl FlowTracer {
         add_changes(now, readings, last, rows);
     }
 
-    /// Records the changed values of the responder of a flow's READ, if the flow is traced. Its quantities differ from those of the
-    /// requester.
+    /// Records the changed values of the responder of a flow's READ, if the flow is traced. The responder's quantities differ from those of
+    /// the requester.
     pub fn note_responder(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(Traced { last, responder, .. }) = self.flows.get_mut(&flow) else { return };
         add_changes(now, readings, last, responder);

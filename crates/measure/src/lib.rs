@@ -1,6 +1,6 @@
 //! Measurements: traces, samples and captures of ports, records and traces of flows, and reports of runs.
 //!
-//! The crate reads ports, buffers and sender statistics and does not depend on the simulator, so the testbed of real hosts uses it too.
+//! The crate reads ports, buffers and sender statistics and does not depend on the simulator, so the testbed can use it too.
 #![forbid(unsafe_code)]
 
 mod capture;

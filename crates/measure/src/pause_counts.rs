@@ -2,8 +2,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. Hosts send pauses only if they have a receive buffer or a PFC storm. The headroom
-/// of a receive buffer is the part above `xoff`, which all classes share.
+/// Counts of one lossless class at the port of one link. Hosts send pauses only if they have a receive buffer or a PFC storm. All classes
+/// share the headroom of a receive buffer, which is the part of the buffer above `xoff`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.
@@ -36,7 +36,7 @@ pub struct PauseCounts {
     pub max_headroom: Bytes,
 }
 
-/// Cycle of pauses in which each sender waits for the next one, so that none of them can send again.
+/// Cycle of paused senders in which each sender waits for the next sender, so that no sender of the cycle can send again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// Time at which the deadlock ended the run.

@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
 
-/// Samples recorded so far. An entity that is empty at two consecutive samples adds no row for the second one.
+/// Samples recorded so far. An entity that is empty at two consecutive samples adds no row for the second sample.
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,

@@ -1,4 +1,5 @@
-//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP, RoCEv2 or ICMP headers, and zeros as data; and PFC frames.
+//! Writes frames of simulated packets: Ethernet and IPv4 headers, a TCP, UDP, RoCEv2 or ICMP header, and zeros as data. Also writes PFC
+//! frames.
 //!
 //! A simulated packet's 16-byte [`Header`] and its [`Body`] hold every field that differs between packets; the other fields follow from the
 //! run's configuration. docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
@@ -22,7 +23,7 @@ use super::numbers::Numbers;
 pub(super) struct Stack {
     /// Framing bytes: the part of a packet's size outside its IP packet.
     framing: u16,
-    /// MSS option: the MTU minus headers without options (RFC 6691 §2).
+    /// Value of the MSS option: the MTU minus the IP and TCP headers without options (RFC 6691 §2).
     mss: u16,
     sack: bool,
     timestamps: bool,
@@ -96,7 +97,7 @@ impl Stack {
     /// Creates the header fields of packets from group `from` to group `to`.
     pub(super) fn new(experiment: &Experiment, from: usize, to: usize) -> Self {
         let hosts = &experiment.hosts;
-        // As a sender, a host advertises the window that it advertises as a receiver. All other fields are equal in both directions.
+        // A host advertises the same window as a sender and as a receiver. All other fields are equal in both directions.
         let offered = |to| hosts.agreement(to, from).receiver.receive_window.0.max(1);
         let largest = (0..hosts.groups.len()).map(offered).max().unwrap_or(1);
         let fits = |scale: &u8| largest.div_ceil(1 << scale) <= u64::from(u16::MAX);
@@ -186,12 +187,13 @@ impl Stack {
     }
 
     fn window(&self, syn: bool, window: u32) -> u16 {
-        // RFC 7323 §2.2: never scaled on a SYN. Other windows are rounded up, as in Linux, so that a small window is not zero.
+        // RFC 7323 §2.2: the window of a SYN is never scaled. Other windows are rounded up, as in Linux, so a small window does not become
+        // zero.
         let field = if syn { window } else { window.div_ceil(1 << self.window_scale) };
         field.min(u32::from(u16::MAX)) as u16
     }
 
-    /// Returns the options without SACK blocks.
+    /// Returns the TCP options, except SACK blocks.
     fn options(&self, syn: bool, value: Instant, echo: Instant) -> Options {
         let stamps = Timestamps { value: ticks(value), echo: ticks(echo) };
         let timestamps = self.timestamps.then_some(stamps);
@@ -211,14 +213,14 @@ impl Stack {
 /// Writes the headers of a segment with `len` bytes of data.
 fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &mut Frame) {
     let total = ipv4::LEN + tcp.header_len() + usize::from(len);
-    // The simulation does not count the options of a SYN, so its length may differ.
+    // The simulation does not count the options of a SYN, so the frame of a SYN may have a different length.
     debug_assert!(tcp.flags.contains(Flags::SYN) || total == ip_len);
     let sum = write_network(header, Protocol::Tcp, total, frame);
     tcp.emit(sum, frame.room(tcp.header_len()));
 }
 
-/// Writes the headers of a packet with data of a queue pair. Both ends of a queue pair have the number of its UDP source port. The length in
-/// the RETH is that of the packet, because a packet does not contain the length of its message.
+/// Writes the headers of a queue pair's data packet. The UDP source port of a queue pair is its queue pair number at both ends. The RETH
+/// contains the length of the packet, because a simulated packet does not contain the length of its message.
 fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut Frame) {
     let (requester, responder) = header.ports();
     let (queue_pair, [only, first, middle, last]) = match data.operation {
@@ -267,7 +269,7 @@ fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &m
     let queue_pair = header.ports().1;
     let syndrome = match reply.kind {
         RdmaReplyKind::Cnp => return write_bth(header, queue_pair, Opcode::Cnp, (0, false), ip_len, frame),
-        // The requester of READs sends it, from its own port.
+        // The requester of READs sends this CNP, from its own port.
         RdmaReplyKind::ReadCnp => {
             return write_bth(header, header.ports().0, Opcode::Cnp, (0, false), ip_len, frame);
         }
@@ -301,8 +303,8 @@ fn write_bth(
         .emit(frame.room(bth::LEN));
 }
 
-/// Returns `at` in microseconds, modulo 2³², as TSval and TSecr carry it (Linux: `tcp_usec_ts`). Linux' default, milliseconds, is coarser
-/// than the round trips of datacenters.
+/// Returns `at` in microseconds, modulo 2³², the unit of TSval and TSecr (Linux: `tcp_usec_ts`). Milliseconds, the default in Linux, are
+/// coarser than the round trips of datacenters.
 fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
@@ -489,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_pfc_frame_is_a_mac_control_frame() {
-        // Class 3 pauses for 65,535 quanta, and class 4 is resumed. Node 6 has the address of a host with this number.
+        // The frame pauses class 3 for 65,535 quanta and resumes class 4. Node 6 has the address of a host with the number 6.
         let mut quanta = [None; 8];
         (quanta[3], quanta[4]) = (Some(0xffff), Some(0));
         let mut frame = Frame::new(96);

@@ -1,9 +1,9 @@
 //! Captures of chosen ports: every packet that they send, as a pcapng file for Wireshark.
 //!
-//! A packet is captured when its first bit leaves the port, and includes the marks that this port has set. [`frame`] defines the bytes of a
-//! simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept and returned by
-//! [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the files are
-//! written between two windows of the simulation.
+//! A packet is captured when its first bit leaves the port. The captured packet includes the marks that this port has set. [`frame`]
+//! defines the bytes of a simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept
+//! and returned by [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the
+//! files are written between two windows of the simulation.
 
 mod frame;
 mod numbers;
@@ -26,7 +26,8 @@ pub use tap::Tap;
 /// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// Header fields that all packets from one host group to another have in common, ordered by the sender's group, then by the receiver's.
+    /// For each pair of host groups, the header fields that all its packets have in common; ordered by the sender's group, then by the
+    /// receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
     /// Number of the node that each link leaves.

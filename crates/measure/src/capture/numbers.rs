@@ -1,8 +1,8 @@
 //! Sequence and acknowledgement numbers in captured headers of connections that carry data both ways.
 //!
-//! A simulated segment has the numbers of one direction only. The other direction's numbers are the last ones that the same host sent
-//! through the same port. A pure acknowledgement has the sequence number of the next data. Data without a new acknowledgement
-//! repeats the last acknowledgement number.
+//! A simulated segment can lack its sequence number or its acknowledgement number. The capture takes the missing number from the segments
+//! that the same host has sent through the same port. A pure acknowledgement gets the sequence number of the next data. Data without a new
+//! acknowledgement gets the last acknowledgement number.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -42,7 +42,7 @@ impl File {
         interfaces: impl Iterator<Item = Interface<'a>>,
     ) -> io::Result<Self> {
         let section = SectionHeaderBlock {
-            // Fixed, so that the same run gives the same bytes on every machine.
+            // The byte order is fixed, so that the same run gives the same bytes on every machine.
             endianness: Endianness::Little,
             options: vec![
                 SectionHeaderOption::Comment(comment.into()),

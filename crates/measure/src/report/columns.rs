@@ -39,7 +39,7 @@ pub enum Cell {
 enum Column {
     Integers(Nullable<i64>),
     Floats(Nullable<f64>),
-    /// Index of each text in the sorted list of distinct texts.
+    /// Index of each text in the sorted list of distinct texts, and this list.
     Texts(Nullable<u32>, Vec<String>),
 }
 
@@ -72,7 +72,7 @@ impl Columns {
         self.rows.len()
     }
 
-    /// Selects the rows with a number above `above` and at most `up_to` in this column. Nulls are excluded.
+    /// Selects the rows whose number in this column is greater than `above` and at most `up_to`. Nulls are excluded.
     ///
     /// # Errors
     ///
@@ -284,7 +284,8 @@ mod tests {
         Columns::read(stored(&file), wanted).unwrap()
     }
 
-    /// Creates a file with these contents for one test. Its name is removed at once, so the file vanishes when it is closed.
+    /// Creates a file with these contents for one test. The name of the file is removed at once, so the kernel deletes the file when it is
+    /// closed.
     fn stored(contents: &[u8]) -> File {
         let name = format!("shallows-{}-{:?}", process::id(), thread::current().id());
         let path = env::temp_dir().join(name);

@@ -42,9 +42,10 @@ fn crossing(path: &[&Link], size: Bytes) -> Duration {
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// This time is the longest path through the grid of packets and links. The path crosses the links up to some link *i* with the first
-/// segment, which has further headers. It then follows all full segments at link *i*, crosses the links up to some link *j* with the last
-/// full segment, and finally crosses link *j* and all later links with the last segment. The result is the maximum over *i* and *j*.
+/// The transmission times add up along the longest path through the grid of segments and links. This path follows the first segment, which
+/// has further headers, to some link *i*. At link *i*, the path passes through all full segments. It then follows the last full segment to
+/// some link *j*, and the last segment over link *j* and all later links. The result is the maximum over *i* and *j*, plus all propagation
+/// delays.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
     let Segments { data, overhead, once, at_end } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;
@@ -93,8 +94,9 @@ mod tests {
 
     #[test]
     fn a_short_last_segment_waits_for_the_full_one_before_it() {
-        // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second leaves the slower
-        // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits there for the second, and takes 32.8 ns.
+        // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second segment leaves the
+        // slower link after 2 · 1,333.3 ns, and the faster link 1,200 ns later. The last segment waits at the faster link for the second,
+        // and its transmission takes 32.8 ns.
         let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
         let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), SEGMENTS);
         let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;

@@ -1,4 +1,4 @@
-//! Problems: measurements that a scenario requests and a run could not make.
+//! Problems: measurements that the scenario of a run requests and the run could not make.
 //!
 //! A warning qualifies a number; a problem reports that the number is missing.
 
@@ -59,7 +59,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns a problem if a workload sent nothing, if all its flows (or queries) began during the warm-up, or if none of the later ones
+    /// Returns a problem if a workload sent nothing, if all its flows (or queries) began during the warm-up, or if no later flow (or query)
     /// completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
@@ -86,8 +86,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// Returns the counts of each workload. An unbounded flow is always counted as if it began after the warm-up, and is complete when a
-    /// byte has arrived, because only its goodput is measured.
+    /// Returns the counts of each workload. An unbounded flow always counts as begun after the warm-up, and counts as complete when a byte
+    /// has arrived, because only its goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];
@@ -169,8 +169,8 @@ impl Report {
         empty.map(tell).collect()
     }
 
-    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. Returns none if ports share a pool of
-    /// headroom, because such a pool can run out.
+    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. Returns no problem if ports share a
+    /// pool of headroom, because such a pool can run out.
     fn lossless_drops(&self) -> Vec<Problem> {
         let network = &self.experiment.network;
         let pooled = network.lossless.as_ref().is_none_or(|lossless| lossless.pooled);

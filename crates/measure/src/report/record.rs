@@ -108,7 +108,8 @@ pub struct FlowOutcome {
     /// Time from arrival to completion; `measure.fct` in the scenario determines whether the receiver or the sender completes the flow.
     /// `None` if unfinished.
     pub completion_time: Option<Duration>,
-    /// Time from arrival until the queue pair of the flow passed its first packet to the NIC; `None` for a flow that was not sent, and for TCP.
+    /// Time from arrival until the queue pair of the flow passed the flow's first packet to the NIC; `None` for a flow that was not sent,
+    /// and for TCP.
     pub queued: Option<Duration>,
     /// Number of expiries of the flow's retransmission timer.
     pub timeouts: u32,
@@ -161,7 +162,7 @@ impl Measured {
 }
 
 impl Report {
-    /// Creates the report of a run of `experiment`, whether it was simulated or real.
+    /// Creates the report of a run of `experiment`, either a simulation or a testbed run.
     pub fn new(experiment: Experiment, mut measured: Measured) -> Self {
         number_queries(&mut measured.queries, &mut measured.flows);
         let mut report = Self {
@@ -231,7 +232,8 @@ impl Report {
         &self.pause_intervals
     }
 
-    /// Returns the packets that the link `name` lost ([`Lost`]). Without lossless classes, they were in flight when the link went down.
+    /// Returns the packets that the link `name` lost ([`Lost`]). In a network without lossless classes, these packets were in flight when
+    /// the link went down.
     pub fn lost_in_flight(&self, name: &str) -> Lost {
         let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
         link.copied().unwrap_or_default()
@@ -275,7 +277,7 @@ impl Report {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Returns the ideal completion time of a complete flow: the time that it would take alone on its path, without slow start.
+    /// Returns the ideal completion time of a complete flow: the time that the flow would take alone on its path, without slow start.
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
@@ -290,7 +292,7 @@ impl Report {
         }
     }
 
-    /// Returns whether a flow is included in statistics: it arrived after the warm-up.
+    /// Returns whether statistics include a flow, because the flow arrived after the warm-up.
     pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
         self.is_after_warm_up(flow.arrival)
     }

@@ -30,7 +30,7 @@ pub(super) fn nearest_rank(sorted: &[f64], per_mille: usize) -> f64 {
 
 /// Returns statistics of `(size, value)` pairs over all sizes and by size bin, as JSON. Bin *i* has the sizes in `(edges[i-1], edges[i]]`.
 ///
-/// Three bins are called small, medium and large; any other number of bins is named after their edges in bytes.
+/// Three bins are called small, medium and large. If there are more or fewer, bins are named after their edges in bytes.
 pub(super) fn describe_by_bin(values: &[(u64, f64)], edges: &[u64]) -> Value {
     let mut table = Map::new();
     table.insert("all".into(), describe(values.iter().map(|value| value.1).collect()));

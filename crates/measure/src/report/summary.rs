@@ -33,7 +33,7 @@ impl Report {
         nics.dropped_data += lost.data_in_nics;
         let mut data_dropped = nics.dropped_data + switches.dropped_data;
         if self.experiment.network.lossless.is_none() {
-            // No port has dropped the packets in flight on a link that went down.
+            // Counters of ports do not include the packets that were in flight on a link when it went down.
             data_dropped += lost.data;
         }
         let mut summary = json!({

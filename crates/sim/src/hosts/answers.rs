@@ -1,4 +1,5 @@
-//! Answers that use the connections of their requests: choice of the connection, acknowledgements in data, and release.
+//! Answers that use the connections of their requests: choice of the connection, piggybacked acknowledgements, and release of the
+//! connection.
 //!
 //! The requesting host opens the connection; the answering host opens its own direction with its first answer. A connection carries one
 //! request at a time; the next request starts after the answer has arrived.
@@ -21,8 +22,8 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if it is
-    /// not open. `persistent` states whether the connection outlives the answer.
+    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if this
+    /// direction is not open. `persistent` states whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");
@@ -39,7 +40,7 @@ impl Hosts {
     }
 
     /// Adds a pending acknowledgement to a data segment from the sender in `place`. The acknowledgement comes from the sender's twin, which
-    /// receives the other direction.
+    /// receives the data of the other direction.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -48,8 +49,8 @@ impl Hosts {
         side.receiver.tcp().carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Processes the acknowledgement in arriving data. Returns the place of the sender whose data is acknowledged, and the effect on that
-    /// sender. Returns `None` if the connection is closed.
+    /// Processes the acknowledgement that arriving data carries. Returns the place of the sender whose data is acknowledged, and the effect
+    /// on that sender. Returns `None` if the connection is closed.
     pub(super) fn on_carried(
         &mut self,
         now: Instant,

@@ -39,7 +39,7 @@ impl Hosts {
         &mut self.host(host).nic
     }
 
-    /// Takes all packets of a receive queue of a NIC.
+    /// Takes all packets from a receive queue of a NIC.
     #[inline(never)]
     fn empty_inbox(&mut self, at: InboxAt, driver: &mut impl Driver) {
         let now = driver.now();
@@ -76,8 +76,8 @@ impl Hosts {
         }
     }
 
-    /// Processes a packet, or several packets merged into one, at its host. Inlined, because without coalescing it is part of every
-    /// arrival.
+    /// Processes a packet, or several packets merged into one, at its host. Inlined, because without coalescing every arrival calls this
+    /// function.
     #[inline(always)]
     pub(super) fn hand_up(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;

@@ -45,17 +45,18 @@ pub(crate) struct SenderSide {
     pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
     pub(crate) generation: u32,
-    /// Number of the current flow; `None` if the sender has no flow. On a queue pair, it is the oldest message that is not complete.
+    /// Number of the current flow; `None` if the sender has no flow. On a queue pair, the current flow is the oldest message that is not
+    /// complete.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the first byte of the current flow; `flow_end` is the sequence number after the last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
     /// Time at which the current flow was passed to the connection.
     pub(crate) started: Instant,
-    /// Earliest pending timer event; `Instant::MAX` for none.
+    /// Time of the earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the flow, and those of
-    /// packets of later messages.
+    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the start of the flow, and
+    /// those that concern packets of later messages.
     pub(crate) before: (u32, u32),
     /// Longest time between two acknowledgements of new data during the current flow.
     pub(crate) gap: Gap,
@@ -80,7 +81,7 @@ pub(crate) struct SenderSide {
 }
 
 impl SenderSide {
-    /// Returns the framing of data that the sender sends now. `timeouts` is the number of its timeouts so far.
+    /// Returns the framing of data that the sender sends now. `timeouts` is the number of the sender's timeouts so far.
     #[inline(always)]
     pub(crate) fn framing(&self, timeouts: u32) -> Framing {
         match self.flow {

@@ -43,7 +43,8 @@ impl Duplex {
         self.senders.contains_key(&(other, ports))
     }
 
-    /// Data with this header has arrived. Returns the slot of this host's own sender on the same connection, if it has one.
+    /// Returns the slot of this host's own sender on the connection to which arriving data with this header belongs; `None` without such a
+    /// sender.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
         self.senders.get(&(header.source, header.ports())).copied()
     }

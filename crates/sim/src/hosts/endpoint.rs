@@ -1,8 +1,8 @@
 //! Endpoints of connections: an enum of transports for the sending side ([`Endpoint`]), and one for the receiving side ([`Sink`]).
 //!
 //! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`],
-//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or pools of connections, which are the same for all transports. They only
-//! store the messages that a queue pair has in addition to its current flow.
+//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or for pools of connections, because this code is the same for all
+//! transports. Endpoints of queue pairs only store the messages after the current flow.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,8 +28,8 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. [`Endpoint`] boxes it in a single variant, so that TCP has only one alternative and TCP connections need no
-/// memory for it.
+/// Send queue of a queue pair. [`Endpoint`] boxes it in a single variant, so that [`Endpoint`] has only one variant besides TCP, and TCP
+/// connections need no memory for a send queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,
@@ -165,7 +165,7 @@ impl Endpoint {
         }
     }
 
-    /// Appends bytes to the data to send; on a queue pair they are a message.
+    /// Appends bytes to the data to send; on a queue pair, these bytes form a message.
     pub(super) fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         match self {
             Self::Tcp(sender) => sender.write(config, now, bytes),
@@ -272,7 +272,7 @@ impl Endpoint {
         match self {
             Self::Tcp(sender) => sender.is_held(),
             // A NIC serves its queue pairs in turns: each has at most one packet in the NIC's queue, and sends the next packet when that
-            // one departs.
+            // packet departs.
             Self::QueuePair(_) => true,
         }
     }
@@ -318,7 +318,7 @@ pub(crate) enum Sink {
     QueuePair(Box<Responding>),
 }
 
-/// Responder of a queue pair. It has an enum of its own, so that TCP has only one alternative in [`Sink`].
+/// Responder of a queue pair. This is a separate enum, so that [`Sink`] has only one variant besides TCP.
 #[derive(Debug)]
 pub(crate) enum Responding {
     /// WRITEs or SENDs.
@@ -343,7 +343,7 @@ pub(crate) struct Reads {
     pub(super) is_queued: bool,
     /// Flow of the newest request.
     pub(super) framing: Framing,
-    /// READs with responses that are left to send.
+    /// READs to which the responder still has to send responses.
     pub(super) asked: Vec<Asked>,
 }
 
@@ -358,7 +358,7 @@ pub(crate) struct ControlState {
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(super) flow: u32,
-    /// Sequence numbers of its bytes.
+    /// Sequence numbers of the READ's bytes.
     pub(super) bytes: Range<u64>,
     /// Whether every change of the responder is reported.
     pub(super) traced: bool,
@@ -376,14 +376,15 @@ impl Reads {
         ControlState { rate: self.responder.pace().rate, alpha: self.responder.alpha(config) }
     }
 
-    /// Adds a flow's READ if responses to it are left to send. `traces` returns whether every change of the responder is reported.
+    /// Adds a flow's READ if the responder still has to send responses to it. `traces` returns whether every change of the responder is
+    /// reported.
     pub(super) fn ask(&mut self, flow: u32, bytes: Range<u64>, traces: impl FnOnce() -> bool) {
         if self.responder.owes(&bytes) && self.asked.iter().all(|asked| asked.flow != flow) {
             self.asked.push(Asked { flow, bytes, traced: traces() });
         }
     }
 
-    /// Removes the READs without responses that are left to send.
+    /// Removes the READs to which the responder has sent all responses.
     pub(super) fn forget_answered(&mut self) {
         let Self { responder, asked, .. } = self;
         asked.retain(|asked| responder.owes(&asked.bytes));

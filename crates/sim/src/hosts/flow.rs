@@ -172,7 +172,7 @@ impl Flows {
                 named[place] = Some(named[place].map_or(flow, |known| known.joined(flow)));
             }
         }
-        // In the order of arrival of an undivided network: by time, then workload, then order within the workload.
+        // The order is that of arrivals in an undivided network: by time, then by workload, then by the order within the workload.
         let mut order = Vec::new();
         for (named, first) in named.iter().zip(0..) {
             for (flow, place) in named.iter().zip(0..) {

@@ -31,8 +31,8 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next local port number for a new connection.
     next_port: u16,
-    /// Destination port for new connections to the default service, by destination host; no entry for the default port. The port number
-    /// increases by one when every local port already has a connection to it.
+    /// Destination port for new connections to the default service, by destination host. A host without an entry has the default port. The
+    /// port number increases by one when every local port already has a connection to it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
@@ -97,7 +97,7 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with the transport `of` and its number `transport`. Returns the slot of the sender.
+    /// Opens a connection from this host with the transport `of`, whose number is `transport`. Returns the slot of the sender.
     pub(crate) fn open(&mut self, of: &Transport, transport: u16, address: Address, persistent: bool) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
@@ -165,7 +165,8 @@ impl Host {
         self.names.prefetch(key(header.source, name));
     }
 
-    /// Creates the receiver of a new connection to this host, with the transport `of` and its number `transport`; returns its slot.
+    /// Creates the receiver of a new connection to this host, with the transport `of`, whose number is `transport`. Returns the receiver's
+    /// slot.
     #[cold]
     pub(crate) fn admit(&mut self, of: &Transport, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
@@ -202,7 +203,7 @@ impl Host {
         slot
     }
 
-    /// Returns the receiving side that [`Self::admit`] removes for this name, because it belongs to the slot's previous connection.
+    /// Returns the receiving side that [`Self::admit`] removes for this name: the receiving side of the slot's previous connection.
     pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
         let named = self.names.get(key(header.source, name))?;
         Some(&self.receivers[named.slot as usize])

@@ -74,7 +74,7 @@ pub(crate) trait Driver {
     /// Returns the counts of the run, to which hosts add.
     fn tally(&mut self) -> &mut Tally;
 
-    /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
+    /// Puts a packet into the NIC queue of its source. Returns whether the packet leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
     /// Returns the next data packet that a NIC has dropped, and the host of that NIC. Called only if at least one NIC handles departures.
@@ -266,7 +266,7 @@ impl Hosts {
         }
     }
 
-    /// Prefetches the side of the connection that this packet will reach, and the record of a flow that it begins or completes.
+    /// Prefetches the side of the connection that this packet will reach, and the record of a flow that the packet begins or completes.
     #[inline(always)]
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];

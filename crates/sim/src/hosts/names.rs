@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 pub(crate) struct Name {
     /// Slot of the sender at its host.
     pub(crate) slot: u32,
-    /// Distinguishes a closed connection from its successor in the same slot.
+    /// Number that distinguishes a closed connection from its successor in the same slot.
     pub(crate) generation: u32,
 }
 

@@ -72,7 +72,7 @@ impl Hosts {
         }
     }
 
-    /// Flushes a queue pair that has ended with an error: its flows will never complete, and its pool gives it no others.
+    /// Flushes a queue pair that has ended with an error: its flows will never complete, and its pool assigns no other flows to it.
     #[cold]
     pub(super) fn flush(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.sender_mut(place);
@@ -132,7 +132,7 @@ impl SenderSide {
         message.retransmits += retransmits;
         self.before.1 += retransmits;
         let Posted { flow, start, started, .. } = *message;
-        // A timeout concerns the oldest message.
+        // A timeout counts only for the oldest message.
         Framing::Flow(FlowFraming { flow: FlowNumber::new(flow), timeouts: 0, start, started })
     }
 }
@@ -187,7 +187,7 @@ impl ReceiverSide {
     }
 
     /// Makes this message the current flow in place of a later message. The later message became current because the first packets of this
-    /// one were lost or late.
+    /// message were lost or late.
     #[cold]
     fn put_before(&mut self, framing: &FlowFraming, flows: &Flows) {
         let Some(flow) = self.newest else { return };

@@ -25,7 +25,7 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 const RDMA_DATA: u32 = 3;
 const RDMA_REPLY: u32 = 4;
-/// Data and replies of queue pairs with in-band telemetry.
+/// Kind of data packets with in-band telemetry. `TOLD_REPLY` is the kind of replies with telemetry.
 const TOLD_DATA: u32 = 5;
 const TOLD_REPLY: u32 = 6;
 const READ_REQUEST: u32 = 7;
@@ -103,7 +103,7 @@ impl RdmaPacket {
         self.data.operation == RdmaOperation::ReadResponse
     }
 
-    /// Returns the number of bytes in addition to the headers that every packet has: the data, and extended headers.
+    /// Returns the length of the data and the extended headers. The headers that every packet has do not count.
     pub(crate) fn len(&self) -> u16 {
         self.data.len + extended_headers(&self.data).0 as u16
     }
@@ -158,7 +158,7 @@ struct Told<P> {
 pub(crate) struct Queued {
     /// Connection of the packet.
     pub(crate) name: Name,
-    /// Bytes in addition to the headers that every packet of the connection has.
+    /// Length without the headers that every packet of the connection has.
     pub(crate) len: u16,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct ProbePacket {
     pub(crate) sent_at: Instant,
 }
 
-/// Flow of a data segment. It represents the framing with which applications separate messages in a byte stream.
+/// Flow of a data segment. This type represents the framing with which applications separate messages in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// The segment belongs to a flow.
@@ -218,7 +218,7 @@ pub(crate) struct Packets {
     read_requests: Slots<Line<ReadRequestPacket>>,
 }
 
-/// Bodies on their way to another store, by kind. Those of one kind are in the order of their packets.
+/// Bodies on their way to another store, by kind. Bodies of one kind are in the order of their packets.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     data: Vec<DataPacket>,
@@ -303,7 +303,7 @@ impl Packets {
         PacketRef::new(TOLD_REPLY, self.told_replies.insert(Told { packet, hops }))
     }
 
-    /// Adds the telemetry of a switch to a packet with data; other packets take none.
+    /// Adds the telemetry of a switch to a packet with data; other packets do not change.
     pub(crate) fn add_telemetry(&mut self, packet: PacketRef, hop: Telemetry) {
         if packet.kind() == TOLD_DATA {
             self.told_data.get_mut(packet.slot()).hops.add(hop);
@@ -365,7 +365,7 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    /// Removes a packet with data of a queue pair; returns it with its telemetry, if it takes any.
+    /// Removes a packet with data of a queue pair; returns it with its telemetry, if it has any.
     pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> (RdmaPacket, Option<Hops>) {
         if packet.kind() == TOLD_DATA {
             let told = self.told_data.remove(packet.slot());
@@ -399,7 +399,7 @@ impl Packets {
         }
     }
 
-    /// Removes the body of a packet; `None` for a packet without one.
+    /// Removes and returns the body of a packet; `None` for a packet without a body.
     #[inline(never)]
     fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
         match packet.kind() {
@@ -477,8 +477,8 @@ impl Packets {
         };
     }
 
-    /// Returns the connection and the length of a packet that its sender counts as queued in the NIC; `None` for other packets. These
-    /// include responses to READs, because the receiving side of the connection sends them.
+    /// Returns the connection and the length of a packet that its sender counts as queued in the NIC; `None` for other packets. Other
+    /// packets include responses to READs, because the receiving side of the connection sends them.
     pub(crate) fn queued(&self, packet: PacketRef) -> Option<Queued> {
         if let Some(DataPacket { segment, name, .. }) = self.data(packet) {
             return (segment.len > 0).then_some(Queued { name: *name, len: segment.len });

@@ -44,7 +44,7 @@ enum Due {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
-    /// Flow that arrived at this time.
+    /// Complete flow that arrived at its sender at this time.
     Received(Instant),
     Acked(u32),
     Failed(u32),
@@ -222,8 +222,9 @@ fn a_driver_hears_of_every_change_of_a_sender_that_it_traces() {
 
 #[test]
 fn hosts_find_by_their_timers_what_a_driver_has_lost() {
-    // All three segments are lost, which only the first timeout detects, after 3 ms. One segment is retransmitted (RFC 5681 §3.1), and
-    // the other two with its acknowledgement. If the NIC still counted the three as queued, it would not pull another one.
+    // All three segments are lost. Only the first timeout, after 3 ms, detects the loss. The sender then retransmits one segment (RFC 5681
+    // §3.1), and the other two when that segment is acknowledged. If the NIC still counted three segments as queued, it would not pull
+    // another one.
     let wire = run(&[1, 2, 3], &[]);
     assert_eq!(wire.told, [(at(3_030), Told::Received(at(0))), (at(3_040), Told::Acked(7))]);
     assert_eq!((wire.tally.packets_sent, wire.tally.packets_arrived), (9, 6));

@@ -1,4 +1,5 @@
-//! Persistent connections of a pair of hosts: connections that take flows, and flows that wait for one. No operation iterates over all connections.
+//! Persistent connections of a pair of hosts: connections that take flows, and flows that wait for a connection. No operation iterates over
+//! all connections.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,7 +10,7 @@ pub struct Pool {
     depth: u32,
     /// All connections, in the order in which they were opened.
     connections: Vec<Pooled>,
-    /// Connections that take more flows, by number of flows and place.
+    /// Connections that can take more flows, ordered by number of flows and then by place.
     free: BTreeSet<(u32, u32)>,
     /// Flows that wait because no connection takes more flows.
     waiting: VecDeque<u32>,
@@ -64,7 +65,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With 2^32 connections, for which no machine has memory.
+    /// If the pool has 2^32 connections, for which no machine has memory.
     pub fn add(&mut self, slot: u32) -> u32 {
         self.insert(Pooled { slot, flows: 0 })
     }
@@ -73,13 +74,13 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// As [`Self::add`].
+    /// If [`Self::add`] would panic.
     pub fn add_busy(&mut self, slot: u32) -> u32 {
         self.insert(Pooled { slot, flows: 1 })
     }
 
-    /// Adds a flow to the connection with the fewest flows; if several have the fewest, to the one opened first. Returns the slot of the
-    /// connection; `None` if no connection takes another flow.
+    /// Adds a flow to the connection with the fewest flows. If several connections have the fewest flows, chooses the one that was opened
+    /// first. Returns the slot of the connection; `None` if no connection takes another flow.
     pub fn take(&mut self) -> Option<u32> {
         let (flows, place) = self.free.pop_first()?;
         let connection = &mut self.connections[place as usize];
@@ -89,7 +90,7 @@ impl Pool {
         Some(slot)
     }
 
-    /// Removes a complete flow from the connection at this place. Returns the waiting flow that takes its place, if there is one.
+    /// Removes a complete flow from the connection at this place. Returns the waiting flow that replaces it, if there is one.
     pub fn free(&mut self, place: u32) -> Option<u32> {
         let next = self.waiting.pop_front();
         if next.is_none() {
@@ -110,7 +111,7 @@ impl Pool {
         place
     }
 
-    /// Adds a connection to those that take more flows, if it has fewer flows than `depth`.
+    /// Adds a connection to `free` if the connection has fewer flows than `depth`.
     fn offer(&mut self, place: u32) {
         let flows = self.connections[place as usize].flows;
         if flows < self.depth {
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!([pool.free(1), pool.free(0), pool.free(1)], [None; 3]);
         assert!(pool.has_idle());
         assert_eq!([(); 3].map(|()| pool.take()), [Some(3), Some(7), Some(3)]);
-        // A waiting flow takes the place of the one that is complete.
+        // A waiting flow replaces the complete flow.
         pool.queue(11);
         assert_eq!((pool.free(0), pool.take(), pool.has_idle()), (Some(11), None, false));
     }

@@ -1,5 +1,5 @@
 //! Queue pairs at their hosts: the NIC sends their packets in turns, and processes data and replies when they arrive. The host's processor
-//! takes no part, so neither interrupts nor segmentation offload affect them.
+//! takes no part, so neither interrupts nor segmentation offload affect queue pairs.
 
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
@@ -116,7 +116,7 @@ impl Hosts {
         driver.on_event(HostEvent::Failed { flow });
     }
 
-    /// Ends the flows that wait for the queue pairs of a pool if all of them have ended with an error.
+    /// Ends the flows that wait for the queue pairs of a pool if all these queue pairs have ended with an error.
     pub(super) fn abandon_waiting(&mut self, place: Place, driver: &mut impl Driver) {
         let side = self.sender(place);
         if !side.persistent {
@@ -177,7 +177,7 @@ impl Hosts {
         }
     }
 
-    /// Processes data of a queue pair. `hops` is its telemetry, if switches add any.
+    /// Processes data of a queue pair. `hops` is the telemetry of the data packet, if switches add any.
     fn receive_rdma_data(
         &mut self,
         header: &Header,

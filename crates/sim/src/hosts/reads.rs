@@ -113,7 +113,7 @@ impl Hosts {
         self.rest_receiver(place, driver);
     }
 
-    /// Reports the state of a responder for each traced READ, and forgets READs without responses that are left to send.
+    /// Reports the state of a responder for each traced READ, and forgets READs to which all responses have been sent.
     fn tell_responder(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, transport) = self.receiver_mut(place);
         let reads = side.receiver.reads_mut();
@@ -125,7 +125,7 @@ impl Hosts {
     }
 
     /// Returns the state of the congestion control at the responder of a flow's READ; `None` if the receiving side in this place has no
-    /// responses to the READ left to send.
+    /// responses to this READ to send.
     pub(crate) fn responding(&self, place: Place, flow: u32) -> Option<ControlState> {
         let side = &self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let reads = side.receiver.reads()?;

@@ -221,8 +221,8 @@ impl Framing {
 }
 
 impl ReceiverSide {
-    /// Handles a timer event of this time. Returns whether the receiver must act: its deadline has come, and no earlier event has replaced
-    /// this one.
+    /// Handles a timer event at the time `now`. Returns whether the receiver must act: its deadline has come, and no earlier event has
+    /// replaced this one.
     pub(super) fn take_timer(&mut self, now: Instant) -> bool {
         if self.timer_at != now {
             return false;
@@ -262,7 +262,7 @@ impl ReceiverSide {
     #[cold]
     pub(super) fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
-        // After a request, more data may follow, so the connection stays until its answer is acknowledged.
+        // After a request, more data may follow, so the connection stays until the answer is acknowledged.
         self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
         let record = flows.at_mut(flow);
         record.received = Some(Received {
@@ -274,7 +274,7 @@ impl ReceiverSide {
     }
 }
 
-/// Returns the sequence number after a flow's last byte, if the flow is complete and its receiver was removed with its connection.
+/// Returns the sequence number after a flow's last byte, if the flow is complete and the receiver was removed together with the connection.
 pub(super) fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
     let Framing::Flow(framing) = framing else { return None };
     let flow = framing.flow.get();

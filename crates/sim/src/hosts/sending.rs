@@ -162,7 +162,7 @@ impl Hosts {
         let now = driver.now();
         let (side, transport) = self.sender_mut(place);
         if side.timer_at != now {
-            return; // an earlier event has replaced it
+            return; // an earlier event has replaced this event
         }
         side.timer_at = Instant::MAX;
         if side.is_closed {
@@ -255,7 +255,7 @@ impl Hosts {
     pub(super) fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
         let side = self.sender(place);
         if side.endpoint.has_failed() {
-            return Next::Closed; // its pool still counts its flows until it is flushed
+            return Next::Closed; // the pool counts the queue pair's flows until the queue pair is flushed
         }
         let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
         let host = self.host(place.host);

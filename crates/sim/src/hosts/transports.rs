@@ -1,4 +1,4 @@
-//! Configurations of the sides of connections. Sides with equal configurations share one.
+//! Configurations of the sides of connections. Sides with equal configurations share one `Transport`.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use shallows_transport::Config;
 
 use crate::hosts::nic::handover::Handover;
 
-/// Configuration of one side of a connection. Sides with equal configurations share one.
+/// Configuration of one side of a connection. Sides with equal configurations share one `Transport`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
-    /// Class of service of acknowledgements; `None` if they have the class of the data that they acknowledge.
+    /// Class of service of acknowledgements; `None` if acknowledgements have the class of the data that they acknowledge.
     pub(crate) ack_class: Option<u8>,
     /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub(crate) header_bytes: u16,
@@ -22,7 +22,7 @@ pub(crate) struct Transport {
     pub(crate) handover: Handover,
     /// Configuration of the queue pairs that replace TCP.
     pub(crate) queue_pairs: Option<Arc<shallows_rdma::Config>>,
-    /// Class of service of congestion notification packets; `None` if they have the class of the data.
+    /// Class of service of congestion notification packets; `None` if these packets have the class of the data.
     pub(crate) cnp_class: Option<u8>,
 }
 

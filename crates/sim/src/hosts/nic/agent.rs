@@ -22,8 +22,8 @@ pub(crate) trait HostAgent: Debug + Send {
     /// Handles the end of a connection; its slot may be reused.
     fn on_close(&mut self, connection: u32);
 
-    /// Returns the time at which [`Self::poll`] must be called even if no packet arrives. The NIC reads it after each call of another
-    /// method.
+    /// Returns the time at which [`Self::poll`] must be called even if no packet arrives. The NIC reads this time after each call of
+    /// another method.
     fn deadline(&self) -> Option<Instant> {
         None
     }

@@ -234,7 +234,7 @@ fn with_backpressure_a_source_above_the_rate_of_its_link_is_pulled_from_as_packe
 #[test]
 fn without_backpressure_it_overruns_the_queue_of_its_nic() {
     let bench = Bench::run(20, None);
-    // In 100 us, 250 KB are sent and 125 KB leave; 30 KB wait. The other 95 KB, 63 packets, are lost, give or take the one being sent.
+    // In 100 us, 250 KB are sent and 125 KB leave; 30 KB wait. The other 95 KB (63 packets, plus or minus the packet being sent) are lost.
     assert_eq!(bench.max_backlog(), 30_000);
     assert!((62..=65).contains(&bench.around.dropped), "{}", bench.around.dropped);
 }

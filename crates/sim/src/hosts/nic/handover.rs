@@ -8,8 +8,8 @@ use shallows_transport::{SmallQueue, Tso};
 use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
-/// Source from which a NIC pulls packets, such as an endpoint. The source has window, rate and data; the [`Handover`] has the rules for
-/// bursts and backpressure.
+/// Source from which a NIC pulls packets, such as an endpoint. The source has the window, the rate and the data; the [`Handover`] has the
+/// rules for bursts and backpressure.
 pub(crate) trait PacketSource {
     /// Returns the packet to send now, if the source's window, rate and data allow one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;

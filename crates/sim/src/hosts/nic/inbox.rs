@@ -35,7 +35,7 @@ pub(crate) struct Inbox {
     wait: Waiting,
     /// Time of the next interrupt; `Instant::MAX` while no packet waits.
     due: Instant,
-    /// Earliest pending event; `Instant::MAX` for none.
+    /// Time of the earliest pending event; `Instant::MAX` for none.
     event_at: Instant,
 }
 
@@ -142,7 +142,7 @@ impl Inbox {
         }
         self.due = now + limits.time;
         if self.event_at <= self.due {
-            // The pending event finds the new deadline when it fires.
+            // The handler of the pending event reads the new deadline.
             return Taking::Waits;
         }
         self.event_at = self.due;
@@ -152,7 +152,7 @@ impl Inbox {
     /// Handles an event of this queue.
     pub(crate) fn on_event(&mut self, now: Instant) -> Taking {
         if self.event_at != now {
-            return Taking::Waits; // an earlier event has replaced it
+            return Taking::Waits; // an earlier event has replaced this event
         }
         self.event_at = Instant::MAX;
         match self.due {
@@ -301,7 +301,7 @@ mod tests {
         let mut one = |slot, nth| segment(&mut packets, slot, nth, Flags::ACK);
         let arrived = vec![one(7, 0), one(8, 0), one(7, 1), one(8, 2), one(7, 2), one(8, 1)];
         let found = merged(arrived, &mut packets);
-        // The segments of connection 8 came in the order 0, 2, 1, so that none follows the one before.
+        // The segments of connection 8 came in the order 0, 2, 1, so no segment follows the segment that arrived before it.
         assert_eq!(found, [(7, 0, 3 * LEN, 3), (8, 0, LEN, 1), (8, 2 * 1_460, LEN, 1), (8, 1_460, LEN, 1)]);
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct Limits {
     turn: Option<u32>,
     /// Messages that were posted, each with the time at which the NIC may send it, the slot of its queue pair, and its flow.
     posted: VecDeque<(Instant, u32, u32)>,
-    /// Earliest pending event; `Instant::MAX` for none.
+    /// Time of the earliest pending event; `Instant::MAX` for none.
     timer_at: Instant,
 }
 
@@ -96,7 +96,7 @@ impl Limits {
         arm(turn.into_iter().chain(posted).min(), &mut self.timer_at)
     }
 
-    /// Handles an event. Returns whether it is the earliest pending one.
+    /// Handles an event of these limits. Returns whether this event is the earliest pending event.
     pub(crate) fn on_timer(&mut self, now: Instant) -> bool {
         let is_due = self.timer_at == now;
         if is_due {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_packet_takes_the_time_of_its_read_if_that_is_longer() {
         let mut limits = limits(Some(Rate::from_gbps(40)), Duration::ZERO);
-        // 1,000 bytes take 200 ns at 40 Gb/s; 400 bytes take 80 ns, less than the time of a packet.
+        // 1,000 bytes take 200 ns at 40 Gb/s; 400 bytes take 80 ns, less than the minimum time per packet.
         for (sent, data, next) in [(0, 1_000, 200), (200, 400, 300)] {
             limits.on_send(ns(sent), Bytes(data));
             assert!(!limits.admits(ns(next - 1), 0), "{data}");

@@ -3,7 +3,7 @@
 //! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
 //! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that allow them to send (an
 //! acknowledgement, a timer, a departure). It pulls from one endpoint until that endpoint has no packet or is held. The NIC's queue is the
-//! port of the host's link, so without backpressure it drops packets that do not fit. Queue pairs send within [`limits`].
+//! port of the host's link, so without backpressure the queue drops packets that do not fit. Queue pairs send within [`limits`].
 //!
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
 //! them. A [`HostAgent`] processes every packet that the host takes up.
@@ -35,7 +35,7 @@ pub(crate) struct Nic {
     backpressure: bool,
     inboxes: Inboxes,
     agent: Option<Box<dyn HostAgent>>,
-    /// Earliest pending event of the agent; `Instant::MAX` for none.
+    /// Time of the agent's earliest pending event; `Instant::MAX` for none.
     agent_timer_at: Instant,
     /// Limits on what queue pairs send; `None` for no limits.
     pub(crate) limits: Option<Box<Limits>>,

@@ -1,9 +1,9 @@
 //! Adaptive wait of packets in a receive queue of a NIC (DIM, dynamic interrupt moderation).
 //!
-//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it compares
-//! the rates with the previous ones. It continues in the same direction while the rates improve, turns when they get worse, and stays at a
-//! level between two worse ones. More bytes per second are better. If the bytes are equal, more packets per second are better; if the
-//! packets are equal too, fewer interrupts per second are better.
+//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts, the
+//! algorithm compares the rates with the previous rates. It continues in the same direction while the rates improve, and turns when they
+//! get worse. It stays at a level if both neighbouring levels are worse. More bytes per second are better. If the bytes are equal, more
+//! packets per second are better; if the packets are equal too, fewer interrupts per second are better.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -24,7 +24,7 @@ pub(crate) struct Moderation {
     /// Steps up since the algorithm last parked or turned upwards; `down` counts the steps down since it last parked or turned downwards.
     up: u8,
     down: u8,
-    /// Steps since the algorithm was last at the optimum; at [`TIRED`] steps it rests.
+    /// Steps since the algorithm was last at the optimum; after [`TIRED`] steps, it rests.
     tired: u8,
     /// Start of the current measurement; `count` has the counts since then.
     since: Instant,
@@ -149,7 +149,7 @@ impl Moderation {
         }
     }
 
-    /// Returns whether the algorithm has gone one level past the best one and back.
+    /// Returns whether the algorithm has gone one level past the best level and back.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,
@@ -234,13 +234,13 @@ mod tests {
 
     #[test]
     fn as_long_as_nothing_else_changes_fewer_interrupts_are_better() {
-        // From the second level up to the last, where it parks and stays.
+        // The level rises from the second to the last, where the algorithm parks and stays.
         assert_eq!(levels(6, |_| 1_000), [2, 3, 4, 4, 4, 4]);
     }
 
     #[test]
     fn it_goes_one_level_too_far_and_returns_to_the_best() {
-        // Beyond 16 us a fifth of the rate is lost. The algorithm goes up to 32 us and back; one step down after two up is the optimum.
+        // Beyond 16 us a fifth of the rate is lost. The algorithm goes two steps up, to 32 us, and one step back down, to the optimum.
         let knee = |level| if level < 3 { 1_000 } else { 800 };
         assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
     }
