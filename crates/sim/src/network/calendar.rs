@@ -85,8 +85,8 @@ impl<T: Copy> Calendar<T> {
         self.start
     }
 
-    /// Opens the window that contains `now`, unless a later window is open. Returns the last instant of the open window. From then on, no
-    /// packet may be added that arrives before this window.
+    /// Opens the window that contains `now`, unless a later window is open. Returns the last instant of the open window. From then on,
+    /// callers must not add packets that arrive before this window.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant) -> Instant {
         let next = self.start + self.window;
@@ -104,7 +104,7 @@ impl<T: Copy> Calendar<T> {
         if distance >= self.reach {
             return SLOTS - 1;
         }
-        // Exact: the distance times the error of the reciprocal, which is below the length of a window, is below 2^64.
+        // Exact: the error of the reciprocal is below the length of a window, and the distance times this error is below 2^64.
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_bucket_that_is_kept_stays_due() {
-        // In the first slot, and in the fourth.
+        // The bucket is in the first slot, then in the fourth slot.
         for start in [0, 3_000] {
             let mut calendar = Calendar::new(WINDOW, 2);
             calendar.open(Instant(start));

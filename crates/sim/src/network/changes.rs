@@ -1,5 +1,5 @@
-//! Changes of the network: links go down, come up again, or get a different rate, and routes change with them. Processing a packet calls no
-//! function of this file.
+//! Changes of the network: links go down, come up again, or get a different rate, and routes change with them. No function of this file is
+//! called when a packet is processed.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
 //! lost. Some of them are already stored in the partition of the far end, which discards them. The partition of the near end still has the
@@ -64,7 +64,7 @@ impl<T: Copy + Default> Network<T> {
     /// Drops the packets that wait at the port of a link, and cancels the port's next departure. Returns the counts of packets that are
     /// lost on their way to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A node that runs by window has no departure events: each visit checks which packets are due.
+        // A node that runs window by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {

@@ -32,8 +32,8 @@ pub(crate) struct Group {
 }
 
 impl Pauses {
-    /// Returns a cycle of senders in which each sender waits for the next one, beginning with the lowest sender; `None` if there is none. Only
-    /// groups for which `is_still` returns true can be part of the cycle.
+    /// Returns a cycle of senders in which each sender waits for the next one, beginning with the lowest sender; `None` if there is no
+    /// cycle. Only groups for which `is_still` returns true can be part of the cycle.
     pub(crate) fn cycle(&self, is_still: impl Fn(Sender, &Group) -> bool) -> Option<Vec<Sender>> {
         let mut stuck: BTreeMap<Sender, &Group> = self
             .groups
@@ -68,7 +68,7 @@ impl Pauses {
             }
             stuck.retain(|sender, _| !ends.contains(sender));
         }
-        // Every sender that is left waits for another one that is left, so a walk ends in a cycle.
+        // Every remaining sender waits for another remaining sender, so a walk ends in a cycle.
         let mut walk = vec![*stuck.keys().next()?];
         loop {
             let group = stuck[walk.last().expect("it has begun")];

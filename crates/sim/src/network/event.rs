@@ -3,7 +3,7 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Event at one entity. Moving a timer first earlier and then later can leave two equal events; the second has no effect.
+/// Event at one entity. A timer that moves first earlier and then later can cause two equal events; the second event has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 

@@ -13,8 +13,7 @@ use crate::network::event::{LINK_BITS, LinkRank};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FairOrder {
     seed: u64,
-    /// Number of values of the low bits of a rank that identify the link, a power of two. These bits decide between links with equal random
-    /// bits.
+    /// Number of values of a rank's low bits; a power of two. The low bits identify the link, and order links whose random bits are equal.
     links: u64,
 }
 
@@ -24,7 +23,7 @@ impl FairOrder {
         Self { seed: mix(seed), links: links.next_power_of_two() as u64 }
     }
 
-    /// Returns the rank of the next arrival on the link with this rank, after an arrival at `now`.
+    /// Returns the rank of the next arrival on a link. `rank` is the rank of the arrival at `now`.
     #[inline]
     pub(super) fn next(self, rank: LinkRank, now: Instant) -> LinkRank {
         let own = rank.number() & (self.links - 1);
@@ -47,7 +46,7 @@ mod tests {
             ranks = ranks.map(|rank| order.next(rank, Instant(time * 123_040)));
             first[(0..3).min_by_key(|&link| ranks[link]).unwrap()] += 1;
         }
-        // Binomial with a standard deviation of 82; five of them are 410.
+        // Binomial with a standard deviation of 82; five standard deviations are 410.
         assert!(first.iter().all(|count| count.abs_diff(10_000) < 410), "{first:?}");
     }
 
@@ -60,7 +59,7 @@ mod tests {
                 let [one, other] = links.map(|link| order.next(link, Instant(time * 123_040)));
                 one < other
             });
-            // Binomial with a standard deviation of 50; five of them are 250.
+            // Binomial with a standard deviation of 50; five standard deviations are 250.
             assert!(first.count().abs_diff(5_000) < 250, "bit {bit}");
         }
     }
@@ -69,7 +68,7 @@ mod tests {
     fn a_link_has_another_rank_at_every_arrival_and_with_every_seed() {
         let rank =
             |seed, time| FairOrder::new(seed, 2).next(Ranks::new(1).of_link(1), Instant(time)).number();
-        // 1,000 of 2^27 values: 0.004 pairs of equal ones are expected.
+        // Among 1,000 of 2^27 values, 0.004 equal pairs are expected.
         let distinct =
             |ranks: &mut dyn Iterator<Item = u64>| ranks.collect::<std::collections::BTreeSet<u64>>().len();
         assert!(distinct(&mut (0..1_000).map(|time| rank(5, time))) >= 998);

@@ -86,7 +86,7 @@ impl PausePort {
     /// Pauses the switch of a host while the host's receive buffer `is_congested` or the host has a PFC storm. Resumes the switch
     /// otherwise, and also if the host's watchdog has ended the host's pauses. Has no effect at ports of switches.
     pub(super) fn pause_switch(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
-        // At a switch, its priority groups decide about pauses.
+        // At a port of a switch, the priority groups of the switch decide about pauses.
         let own = if self.is_host { classes } else { &[] };
         for &class in own {
             let has_reason = is_congested || self.storms(now, class);
@@ -105,7 +105,7 @@ impl PausePort {
         })
     }
 
-    /// Returns the time after `now` at which the next PFC storm of the host begins or ends; `None` without one.
+    /// Returns the time after `now` at which the next PFC storm of the host begins or ends; `None` without such a time.
     pub(super) fn storm_change(&self, now: Instant) -> Option<Instant> {
         let storm = self.storm.as_ref()?;
         [Some(storm.start), storm.stop].into_iter().flatten().find(|&at| at > now)

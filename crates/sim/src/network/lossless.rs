@@ -1,8 +1,8 @@
 //! Lossless classes: ingress accounting at switches, and PFC frames between the ends of a link. Other networks never run this code.
 //!
-//! A switch counts each waiting packet at the port by which it arrived, in addition to the memory of its queue. When the count of a class
-//! reaches its limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response
-//! time, until another frame resumes it or the pause time is over.
+//! A switch counts each waiting packet in the memory of its queue and at its ingress port. When the count of a class at a port reaches its
+//! limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response time, until
+//! another frame resumes the class or the pause time is over.
 
 use std::collections::BTreeMap;
 
@@ -144,8 +144,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Passes a packet that arrives at a switch to a port, and counts it in the switch's book if it waits there. Returns whether the book has
-    /// signals.
+    /// Passes a packet that arrives at a switch to an egress port. If it waits there, counts it in the ingress accounting. Returns whether
+    /// senders must be paused or resumed.
     #[inline(always)]
     fn admit(
         &mut self,
@@ -201,7 +201,7 @@ impl<T: Copy + Default> Network<T> {
         has_signals
     }
 
-    /// Frees the memory at ingress of a packet that has left its queue.
+    /// Frees the ingress memory of a packet that has left its queue.
     #[inline(never)]
     pub(super) fn release(&mut self, place: u32, held: Held, header: Header, driver: &mut impl Driver<T>) {
         let Some(lossless) = self.lossless.as_deref_mut() else { return };
@@ -223,7 +223,7 @@ impl<T: Copy + Default> Network<T> {
         self.lose(number, is_at_host, payload, driver);
     }
 
-    /// Counts a packet that is dropped outside the queues of ports, as lost by the link with this number.
+    /// Counts a packet that is dropped outside the queues of ports. It counts as lost by the link with this number.
     pub(super) fn lose(&mut self, number: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += 1;
         let mut lost = Lost::one(driver.discard(None, payload));
@@ -233,7 +233,7 @@ impl<T: Copy + Default> Network<T> {
         *self.lost.entry(number).or_default() += lost;
     }
 
-    /// Carries the signals of a node's book to the ports that must pause or resume their senders.
+    /// Passes the signals of a node's ingress accounting to the ports that must pause or resume their senders.
     fn signal(&mut self, node: usize, driver: &mut impl Driver<T>) {
         loop {
             let lossless = self.lossless.as_deref_mut().expect("a book has sent a signal");
@@ -251,7 +251,7 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Applies the pauses of a port that take effect or end now, and sends a PFC frame if one is due and the link is free. Called at the
-    /// time that [`Driver::pause_at`] gave; a call at another time is harmless.
+    /// time passed to [`Driver::pause_at`]; a call at another time is harmless.
     pub(crate) fn pause(&mut self, place: u32, driver: &mut impl Driver<T>) {
         let now = driver.now();
         let Some(lossless) = self.lossless.as_deref_mut() else { return };

@@ -58,12 +58,12 @@ pub struct Network<T> {
     /// Far ends of links: first those of `links`, at the same indices, then those of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run by window: in each window, one switch after the other processes all its packets. Otherwise switches run by
-    /// events.
+    /// Whether switches run window by window: in each window, one switch after the other processes all its packets. Otherwise switches run
+    /// event by event.
     by_window: bool,
-    /// Whether NICs also send without events while switches run by window. Allowed only if no host reacts to departures.
+    /// Whether NICs also send without events while switches run window by window. Allowed only if no host reacts to departures.
     nics_by_window: bool,
-    /// Packets in flight while switches run by window. Otherwise packets in flight are in `in_flight`.
+    /// Packets in flight while switches run window by window. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
@@ -71,13 +71,14 @@ pub struct Network<T> {
     busy: Vec<u32>,
     /// Time of the earliest departure from any port in the entries that `busy` lists.
     next_departure: Instant,
-    /// Time up to which switches have run by window.
+    /// Time up to which switches have run window by window.
     visited: Instant,
-    /// Time of the last event at nodes that run by window.
+    /// Time of the last event at nodes that run window by window.
     last: Instant,
-    /// Total number of packet arrivals and departures at nodes that run by window.
+    /// Total number of packet arrivals and departures at nodes that run window by window.
     events: u64,
-    /// Number of visits at nodes that run by window. In each window, a switch counts as one visit, and all hosts together as one.
+    /// Number of visits to nodes that run window by window. In each window, each switch counts as one visit, and all hosts together count
+    /// as one visit.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
     sorter: Sorter,
@@ -114,9 +115,9 @@ struct Owned {
 /// Fate of a packet at the port of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// Its transmission starts at once.
+    /// The packet's transmission starts at once.
     Leaves,
-    /// It waits in a queue.
+    /// The packet waits in a queue.
     Waits,
     Dropped,
 }
@@ -216,7 +217,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Prefetches the data that processing a packet reads: the links, the memories and the store of packets.
+    /// Prefetches the data needed to process a packet: the links, the memories and the store of packets.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);
@@ -327,7 +328,7 @@ impl<T: Copy + Default> Network<T> {
             if watch.has(Watch::DROPS) && self.drop_stormed(place, &header, payload, driver) {
                 return self.observe_change(now, place, driver);
             }
-            // Observers come first: the packet may leave this partition.
+            // Observers are called first, because the packet may leave this partition.
             if watch.is_observed() {
                 self.observe(now, place, Some((header, payload)), driver);
             }
@@ -490,8 +491,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Lets the ports of switches add telemetry to the packets that they send. `is_of_switch` returns whether the link with a number leaves a
-    /// switch.
+    /// Makes the ports of switches add telemetry to the packets that they send. `is_of_switch` returns whether the link with the given
+    /// number leaves a switch.
     pub fn add_telemetry(&mut self, is_of_switch: impl Fn(u32) -> bool) {
         for link in &mut self.links {
             link.watch.set(Watch::TELEMETRY, is_of_switch(link.number));

@@ -21,7 +21,7 @@ pub(super) struct Lossless<T> {
     /// Lossless classes of each priority group.
     pub(super) groups: Vec<Vec<u8>>,
     pub(super) maps: ClassMaps,
-    /// Priority group of each DSCP, by `maps`.
+    /// Priority group of each DSCP, as defined by `maps`.
     pub(super) group_of_dscp: [u8; 64],
     /// DSCPs of lossless groups, as bits.
     pub(super) lossless_dscps: u64,
@@ -36,7 +36,7 @@ pub(super) struct Lossless<T> {
     pub(super) waiting: Vec<Waiting>,
     /// Number of links after which a packet is dropped; `None` if packets have no TTL.
     pub(super) ttl: Option<u8>,
-    /// Number of packets dropped because their TTL was over, by place of the port at which they arrived, and class.
+    /// Number of packets dropped because their TTL had expired. The key consists of the place of their ingress port and their class.
     pub(super) expired: BTreeMap<(u32, u8), u64>,
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,
@@ -54,10 +54,10 @@ pub(super) struct PausePort {
     pub(super) pauser: Pauser,
     /// Pauses that the other end has imposed on this port.
     pub(super) timers: PauseTimers,
-    /// Queue that each lossless priority pauses; `None` for other priorities.
+    /// For each lossless priority, the queue that its pause stops; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
-    /// Configuration of the port's watchdogs, and the watchdog of each priority. At switches, they watch the pauses that the other end
-    /// imposes; at hosts, those that the host imposes. `poll_at` is the time of the next poll; `Instant::MAX` without watchdogs.
+    /// Configuration of the port's watchdogs; `watchdogs` contains one for each priority. Watchdogs of switches watch pauses by the other
+    /// end; watchdogs of hosts watch the host's own pauses. `poll_at` is the time of the next poll; `Instant::MAX` without watchdogs.
     pub(super) watchdog: Option<WatchdogConfig>,
     pub(super) watchdogs: [Watchdog; PRIORITIES],
     pub(super) poll_at: Instant,
@@ -73,7 +73,7 @@ pub(super) struct PausePort {
 }
 
 impl PausePort {
-    /// Returns the lossless classes that share the queue of this lossless class, including itself, as bits.
+    /// Returns the lossless classes that share the queue of this lossless class, including this class, as bits.
     pub(super) fn beside(&self, class: u8) -> u8 {
         let own = self.queues[usize::from(class)];
         (0..PRIORITIES).filter(|&other| self.queues[other] == own).map(|other| 1 << other).sum()
@@ -125,7 +125,7 @@ pub(super) struct PriorityCounts {
     pub(super) storms: u64,
     /// Number of packets that the watchdog dropped.
     pub(super) dropped_by_watchdog: u64,
-    /// Number of times that a host has paused its switch, and number of times that it has resumed it.
+    /// Number of times that a host has paused its switch; `resumed` is the number of times that the host has resumed the switch.
     pub(super) sent: u64,
     pub(super) resumed: u64,
     /// Number of polls at which a host had a reason to pause its switch.

@@ -96,8 +96,8 @@ impl Sorter {
         sorted
     }
 
-    /// Completes a bucket whose first packet is already the last element of `sorted`: appends the other packets of the bucket, and sorts
-    /// them all. `next` is the index of the first packet to append.
+    /// Completes a bucket whose first packet is already the last element of `sorted`: appends the other packets, and sorts the whole
+    /// bucket. `next` is the index of the first packet to append.
     fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Entry>) {
         let start = sorted.len() - 1;
         while next != NONE {

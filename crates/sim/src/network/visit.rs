@@ -1,5 +1,5 @@
-//! Execution by window: one switch after the other processes all packets that arrive in the window, and sends the packets that are due in
-//! it. NICs send in the same way while their hosts run, unless hosts react to departures.
+//! Execution window by window: one switch after the other processes all packets that arrive in the window, and sends all packets that are
+//! due in the window. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
 //! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
@@ -21,7 +21,8 @@ use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Returns a time before which no packet arrives at, or leaves, a node that runs by window; `Instant::MAX` if all nodes run by events.
+    /// Returns a time before which no packet arrives at, or leaves, a node that runs window by window; `Instant::MAX` if all nodes run
+    /// event by event.
     pub(crate) fn not_before(&self) -> Instant {
         if !self.by_window {
             return Instant::MAX;
@@ -31,19 +32,20 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.not_before().max(after).min(self.next_departure)
     }
 
-    /// Returns whether switches are simulated one time window at a time, instead of event by event.
+    /// Returns whether switches run window by window instead of event by event.
     #[inline]
     pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window
     }
 
-    /// Returns the total number of packet arrivals and departures at nodes that run by window.
+    /// Returns the total number of packet arrivals and departures at nodes that run window by window.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Returns the number of visits at nodes that run by window. In each window, a switch counts once, and all hosts together once.
+    /// Returns the number of visits to nodes that run window by window. In each window, each switch counts once, and all hosts together
+    /// count once.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -53,7 +55,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.window()
     }
 
-    /// Returns the time of the last event at nodes that run by window.
+    /// Returns the time of the last event at nodes that run window by window.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
@@ -64,7 +66,7 @@ impl<T: Copy + Default> Network<T> {
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
 
-    /// Removes and returns packets to hosts from the bucket of the open window. Writes to `order` the indices of those that arrive by
+    /// Removes and returns packets to hosts from the bucket of the open window. Writes to `order` the indices of the packets that arrive by
     /// `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
@@ -210,8 +212,8 @@ impl<T: Copy + Default> Network<T> {
         self.join(switch, node, way, found, packet, driver);
     }
 
-    /// Sends a packet from a host that runs by window. `place` is the index of the host's link. Returns whether the transmission starts at
-    /// once.
+    /// Sends a packet from a host that runs window by window. `place` is the index of the host's link. Returns whether the transmission
+    /// starts at once.
     #[inline(always)]
     pub(super) fn send_by_window(
         &mut self,
@@ -372,7 +374,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Completes a visit: sends all packets of a switch that are due by `until`, and updates the time of its next departure.
+    /// Completes a visit: sends all packets of a switch that are due by `until`, and updates the time of the switch's next departure.
     fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         let next = if self.waiting[switch as usize].order == Order::OfTime {
             self.send_due(switch, until, driver);
@@ -402,7 +404,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// From now on, runs the network's switches window by window and not event by event. All events before `now` must have fired.
+    /// Starts to run the network's switches window by window instead of event by event. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -432,7 +434,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// From now on, runs the network's switches event by event and not window by window. Must be called at the end of a window.
+    /// Starts to run the network's switches event by event instead of window by window. Must be called at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
@@ -455,7 +457,7 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
-    /// Sets whether NICs also send without events while switches run by window. Allowed only if no host reacts to departures.
+    /// Sets whether NICs also send without events while switches run window by window. Allowed only if no host reacts to departures.
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;
@@ -481,7 +483,7 @@ enum Unusual<T> {
     Watched(Leaves, Header, T),
     /// No packet leaves, because the port drops the packet or the port's shaper has too few tokens.
     Nothing,
-    /// A packet leaves, and the port has dropped others.
+    /// A packet leaves, and the port has dropped other packets.
     Drops,
 }
 

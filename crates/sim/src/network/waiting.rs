@@ -1,4 +1,4 @@
-//! Ports with waiting packets at nodes that run by window, and the order in which these ports send.
+//! Ports with waiting packets at nodes that run window by window, and the order in which these ports send.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

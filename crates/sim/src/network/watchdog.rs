@@ -10,8 +10,8 @@ use crate::network::pauses::PausePort;
 use crate::network::{Driver, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Drops a packet that would leave a port whose watchdog drops packets, if the packet's class is stormed. Returns whether the packet was
-    /// dropped.
+    /// Drops a packet that would leave a port, if the port's watchdog has detected a storm of the packet's class and drops packets. Returns
+    /// whether the packet was dropped.
     #[inline]
     pub(super) fn drop_stormed(
         &mut self,
@@ -32,7 +32,7 @@ impl<T: Copy + Default> Network<T> {
 }
 
 impl PausePort {
-    /// Returns whether the watchdog, whose action is to drop, has found a storm of a class. If so, counts a packet as dropped.
+    /// Returns whether the watchdog has detected a storm of a class and therefore drops a packet. If so, counts the dropped packet.
     pub(super) fn drops(&mut self, class: u8) -> bool {
         let class = usize::from(class);
         let is_stormed = self.watchdogs.get(class).is_some_and(|watchdog| watchdog.is_stormed());

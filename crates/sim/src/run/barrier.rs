@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, spin_loop};
 
 /// Barrier of a fixed number of threads. The last thread to arrive runs a closure before any thread passes. After the barrier, each thread
-/// can read all values that the other threads wrote before it.
+/// can read all values that the other threads wrote before the barrier.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,

@@ -1,4 +1,4 @@
-//! Merges the measurements of a run's worlds into its report.
+//! Merges the measurements of a run's worlds into the report of the run.
 
 use std::collections::BTreeMap;
 

@@ -65,7 +65,7 @@ impl Crew {
                 partitions: std::mem::replace(&mut rest, after),
                 first,
             };
-            // Sending fails only if the thread has panicked; `take_back` reports that.
+            // Sending fails only if the thread has panicked; `take_back` reports the panic.
             drop(member.tasks.send(task));
             first += share;
         }

@@ -30,7 +30,7 @@ pub(crate) struct Search {
     ending: Ending,
     /// Time of the next search; `Instant::MAX` if no deadlock is possible.
     pub(crate) due: Instant,
-    /// For each group that paused its sender at the last search, the number of packets that had left it.
+    /// For each group that paused its sender at the last search, the number of packets that had left the group.
     left: BTreeMap<Sender, u64>,
     pub(crate) found: Option<Deadlock>,
     /// Number of searches so far.
@@ -73,8 +73,8 @@ mod tests {
     use crate::network::testing::parse;
     use crate::run::simulation::Simulation;
 
-    /// Two switches, whose routes to a third one form a loop that nobody uses. Host `a` at `s0` sends at 100 Gb/s in class 0 to `b` at `s1`,
-    /// whose link has 40 Gb/s and which pauses both lossless classes from 10 us on. All classes share a queue.
+    /// Two switches, whose routes to a third switch form a loop that no packet uses. Host `a` at `s0` sends to host `b` at `s1`, at 100
+    /// Gb/s in class 0. The link of `b` has 40 Gb/s, and `b` pauses both lossless classes from 10 us on. All classes share a queue.
     const STORM: &str = r#"
         stop.at = "100us"
         tcp = {}
@@ -121,12 +121,13 @@ mod tests {
         simulation.advance(u64::MAX);
         let mut pauses = Pauses::default();
         simulation.worlds().for_each(|world| world.add_pauses(&mut pauses));
-        // The pauses of `b` stop both classes, and for ever. The switches pause only class 0, which has packets.
+        // Host `b` pauses both classes for ever. The switches pause only class 0, because only this class has packets.
         assert_eq!(pauses.endless, [(last, 0), (last, 1)].into());
         assert_eq!(pauses.paused, [(nic, 0), (ring, 0), (last, 0), (last, 1)].into());
-        // A packet takes 120 ns, or 300 ns to `b`, and the first one reaches `s1` at 1,240 ns. The pause by `b` has effect at 12,027 ns, after
-        // the frame of 17 ns, 500 ns and 118 quanta. Until then, 36 packets have begun: the first one at once, and 35 that had waited. No
-        // packet that waited at `s0` has left it, because its link was free until it was paused.
+        // The transmission of a packet takes 120 ns, or 300 ns on the link to `b`. The first packet reaches `s1` at 1,240 ns. The pause by
+        // `b` takes effect at 12,027 ns, after the frame of 17 ns, a delay of 500 ns, and 118 quanta. Until then, `s1` has begun to send 36
+        // packets: the first at once, and 35 that had waited. No packet that waited at `s0` has left `s0`, because packets did not wait
+        // there before the link to `s1` was paused.
         assert_eq!(pauses.groups.keys().copied().collect::<Vec<_>>(), [(nic, 0), (ring, 0)]);
         let group = |link| &pauses.groups[&(link, 0)];
         assert_eq!((group(nic).left, &group(nic).waits[..]), (0, &[(ring, 0b11)][..]));

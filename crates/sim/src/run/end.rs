@@ -9,8 +9,8 @@
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Returns the length of a step: the shortest delay above zero of a link between switches. If there is none, returns the shortest delay
-/// above zero of any link, or one picosecond if all delays are zero.
+/// Returns the length of a step: the shortest delay above zero of a link between switches. If there is no such link, returns the shortest
+/// delay above zero of any link, or one picosecond if all delays are zero.
 fn end_step(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let shortest = |between_switches: bool| {

@@ -1,4 +1,4 @@
-//! Lower bound on the memory of a run before it is built, and memory of the records of a run in progress.
+//! Lower bound on the memory of a run that is not yet built, and memory of the records of a run in progress.
 //!
 //! The lower bound contains only memory that the run certainly needs. It therefore contains neither waiting packets nor traces of changes,
 //! and it assumes that each sample contains a single port with a backlog.

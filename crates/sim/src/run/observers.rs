@@ -45,7 +45,8 @@ struct Pint {
 }
 
 impl Pint {
-    /// Measures the utilisation of the port from which a packet departs. Raises the packet's code to that of the port if it is lower.
+    /// Measures the utilisation of the port from which a packet departs. Raises the packet's code to the code of the port, if the packet's
+    /// code is lower.
     fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut NonZeroU16>) {
         let new = || (PortUtilisation::default(), Stream::new(self.seed, "pint", u64::from(link)));
         let (port, stream) = self.ports.entry(link).or_insert_with(new);
@@ -101,8 +102,8 @@ impl Observers {
         }
     }
 
-    /// Records the beginning of a flow. `place` is its sender; `bytes` are the sequence numbers of its bytes.
-    /// Returns whether every change of the sender must be recorded.
+    /// Records the beginning of a flow. `place` is the flow's sender; `bytes` are the sequence numbers of the flow's bytes. Returns whether
+    /// every change of the sender must be recorded.
     pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool {
         if !self.flows.follows(flow) {
             return false;

@@ -1,4 +1,4 @@
-//! A partition of the network with its world and event queue, and the mail between partitions.
+//! A partition of the network with its world and event queue, and the mail between partitions (packets and announced flows).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,8 @@ use crate::traffic::Newcomer;
 pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, they are in its world.
+    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, these bodies are in its
+    /// world.
     store: Arc<Mutex<Packets>>,
     /// Number of windows that the partition has run.
     pub(crate) visits: u64,
@@ -26,16 +27,16 @@ pub(crate) struct Partition {
     is_busy: bool,
 }
 
-/// Mail that partitions read in one window, with a letterbox for each partition. It was written by other partitions in the previous
-/// window.
+/// Packets and announced flows that partitions receive in one window, with a letterbox for each partition. Other partitions sent them in
+/// the previous window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
-/// Letterbox of one partition: its unread mail.
+/// Letterbox of one partition: packets and flows that it has not yet received.
 #[derive(Debug)]
 struct Letterbox {
     letters: Mutex<Letters>,
-    /// Time of the first event that the mail causes; `Instant::MAX` if the letterbox is empty.
+    /// Time of the first event that they cause; `Instant::MAX` if the letterbox is empty.
     first: AtomicU64,
 }
 

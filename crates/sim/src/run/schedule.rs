@@ -105,8 +105,9 @@ impl Schedule {
         self.arrivals.not_before()
     }
 
-    /// Decides on the next window, and announces the flows that arrive in it in `mail`. `earliest` is a lower bound on the next event of
-    /// all partitions, and `search` is the time of the next search for deadlocks. `state` is called only if its counts can end the run.
+    /// Determines the next window, and announces in `mail` the flows that arrive in that window. `earliest` is a lower bound on the next
+    /// event of all partitions, and `search` is the time of the next search for deadlocks. `state` is called only if its counts can end the
+    /// run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,

@@ -61,7 +61,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Number of events after which captured packets are written to files. Packets that are not yet written then take only a few megabytes.
+/// Number of events after which captured packets are written to files. The packets captured during these events take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
 /// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
@@ -134,8 +134,8 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// Builds the network with this division, or as one partition, and runs its switches by events or by window, as `execution` states.
-    /// Writes each capture to the sink that `open` returns for its name.
+    /// Builds the network with this division, or as one partition, and runs its switches event by event or window by window, as `execution`
+    /// states. Writes each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
@@ -174,8 +174,8 @@ impl Simulation {
     }
 
     /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
-    /// switches run by window, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as events
-    /// here, so that the call also returns if nothing else happens.
+    /// switches run window by window, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
+    /// events here, so that the call also returns if nothing else happens.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.fired().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
@@ -211,7 +211,8 @@ impl Simulation {
     }
 
     /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
-    /// few, starts the run again with one partition per thread and fires as many events as before. Results do not depend on this decision.
+    /// few events per window, restarts the run with one partition per thread and fires as many events as before. Results do not depend on
+    /// this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -230,8 +231,8 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Writes the captured packets whose order is final, because later packets cannot precede them. With windows, these are all captured
-    /// packets.
+    /// Writes the captured packets whose order is final, because later packets cannot precede them. With several partitions, these are all
+    /// captured packets.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -325,7 +326,7 @@ impl Simulation {
             .unwrap_or_default()
     }
 
-    /// Returns the number of fired events. It depends on the division, so no result contains it.
+    /// Returns the number of fired events. This number depends on the division, so no result contains it.
     fn events(&self) -> u64 {
         self.partitions.iter().map(Partition::events).sum()
     }
@@ -345,8 +346,8 @@ impl Simulation {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
-    /// Lets the run change its number of threads: it measures its speed and uses the fastest number, up to the number of threads of the
-    /// division. Results do not depend on this.
+    /// Lets the run change its number of threads. The run then measures its speed and uses the fastest number, up to the number of threads
+    /// of the division. Results do not depend on this number.
     pub fn adapt_threads(&mut self) {
         if let Some(windows) = &mut self.windows {
             windows.adapt_threads();

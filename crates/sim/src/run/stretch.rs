@@ -156,13 +156,13 @@ impl Stretch {
         (until != NONE).then_some(Instant(until))
     }
 
-    /// Returns a lower bound on the time of the next event in this partition, including events that unread mail causes.
+    /// Returns a lower bound on the time of the next event in this partition, including events caused by mail that is not yet read.
     fn next(&self, partition: usize, read: usize) -> Instant {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs one window, up to the time `until`, in each of `partitions` that has an event or mail in it. `first` is the number of the first
-    /// of these partitions.
+    /// Runs one window, up to the time `until`, in each of `partitions` that has an event or mail in this window. `first` is the number of
+    /// the first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {
@@ -176,8 +176,7 @@ impl Stretch {
         }
     }
 
-    /// Runs all windows of the stretch in these partitions, in parallel with other threads. `first` is the number of the first of these
-    /// partitions.
+    /// Runs all windows of the stretch in these partitions, in parallel with other threads. `first` is the number of the first partition.
     pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;

@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn poisson_sources_send_first_after_an_exponential_time() {
-        // The mean of n exponential times differs from the expectation by at most 3/√n of it. A share of 1/e of the times exceeds the
-        // expectation, with a relative standard deviation of √((e − 1)/n): three of these are 0.0394.
+        // The mean of n exponential times differs from the expectation by at most 3/√n of the expectation. A share of 1/e of the times
+        // exceeds the expectation, with a relative standard deviation of √((e − 1)/n): three standard deviations are 0.0394.
         let n = 10_000;
         let mut datagrams = sources(n, DatagramPattern::Poisson { rate: RATE }, None);
         let waits: Vec<f64> = datagrams.starts().map(|at| (at - START).as_micros_f64()).collect();

@@ -196,7 +196,7 @@ impl Traffic {
         let place = self.arrived;
         self.arrived = place.checked_add(1).expect("fewer than 2^32 flows");
         let number = self.names.of(place);
-        // Traces choose flows by number only if all flows are drawn in advance. These are numbered in order of arrival.
+        // Traces choose flows by number only if all flows are drawn in advance. In this case, flows are numbered in order of arrival.
         Some(Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) })
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Probes {
     pub(crate) echoes: Vec<Echo>,
 }
 
-/// Returns the header of an echo request of pair `index`. Headers and framing add `overhead` bytes to its payload.
+/// Returns the header of an echo request of pair `index`. Headers and framing add `overhead` bytes to the request's payload.
 ///
 /// # Panics
 ///

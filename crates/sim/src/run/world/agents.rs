@@ -19,7 +19,7 @@ use crate::network::site::Site;
 use crate::network::testing::star;
 use crate::run::simulation::nowhere;
 
-/// Agent that sends `left` packets to host 1, one every [`INTERVAL`]. The first is sent when the agent's host first receives data.
+/// Agent that sends `left` packets to host 1, one every [`INTERVAL`]. The first packet is sent when the agent's host first receives data.
 #[derive(Debug)]
 struct Credits {
     left: u32,

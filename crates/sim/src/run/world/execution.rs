@@ -1,4 +1,4 @@
-//! Advances a world in time, by events or by window.
+//! Advances a world in time, event by event or window by window.
 
 use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
@@ -43,7 +43,7 @@ impl World {
                 return false;
             }
             let end = self.outside.network.open_window(first).min(until);
-            // Hosts go first: packets that leave a switch in this window reach no host and no other switch within it.
+            // Hosts run first: packets that leave a switch in this window reach neither a host nor another switch in the same window.
             self.run_hosts(queue, end);
             if self.outside.finished {
                 return false;
@@ -59,7 +59,7 @@ impl World {
         let mut order = std::mem::take(&mut self.order);
         let packets = self.outside.network.take_for_hosts(end, &mut order);
         let mut read = 0;
-        // Packets whose way is prefetched.
+        // Packets whose hosts and connections are prefetched.
         let ahead = if self.hosts.stay_in_cache() { &[][..] } else { &order[..] };
         for &place in ahead {
             let packet = &packets[place];
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// Chooses between events and windows, if the next check is due (`Pace::next`).
+    /// Chooses whether switches run event by event or window by window, if the next check is due (`Pace::next`).
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
         let events = self.events(queue);
         if events < self.pace.next() {
@@ -121,12 +121,12 @@ impl World {
         queue.not_before().min(self.outside.network.not_before())
     }
 
-    /// Returns the time of the next event. If switches run by window, returns a lower bound on it.
+    /// Returns the time of the next event. If switches run window by window, returns a lower bound on this time.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
         queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
-    /// Returns the number of fired events, including arrivals and departures at nodes that run by window.
+    /// Returns the number of fired events, including arrivals and departures at nodes that run window by window.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
         queue.handled() + self.outside.network.events()
     }
@@ -136,7 +136,7 @@ impl World {
         queue.now().max(self.outside.network.last())
     }
 
-    /// Advances switches up to the time `until` if they run by window.
+    /// Advances switches up to the time `until` if they run window by window.
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);
@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn a_world_in_whose_windows_little_happens_returns_to_events() {
-        // One segment per round trip: a window has about one event. A period of `Pace` has 16,384 events, which 5,000 segments exceed.
+        // With one segment per round trip, a window has about one event. The 5,000 segments cause more than the 16,384 events of a period
+        // of `Pace`.
         let experiment = star(
             "[tcp]\ninitial_window = 1\nmax_window = 1\n[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '7MB'\n",
         );

@@ -1,23 +1,23 @@
-//! Choice between events and windows at switches.
+//! Choice between event-by-event and window-by-window execution of switches.
 //!
 //! If a window has many events, it is faster to run one switch after the other through the window ([`crate::network`]). If a window has few
 //! events, it is faster to handle single events. Results are the same, so a run can change between the two at any time.
 
 use shallows_core::{Duration, Instant};
 
-/// Way to run switches: by events or by window. Affects only the speed of a run.
+/// Way to run switches: event by event or window by window. Affects only the speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// Switches run by events or by window, depending on the recent number of events per window.
+    /// Switches run event by event or window by window, depending on the recent number of events per window.
     #[default]
     Adaptive,
-    /// Switches always run by events.
+    /// Switches always run event by event.
     Events,
-    /// Switches always run by window, or always by events if a link has no delay.
+    /// Switches always run window by window, or always event by event if a link has no delay.
     Windows,
 }
 
-/// Choice between events and windows, from recent numbers of events.
+/// Choice between event-by-event and window-by-window execution, from recent numbers of events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
@@ -27,7 +27,8 @@ pub(super) struct Pace {
     events: u64,
     visits: u64,
     at: Instant,
-    /// Number of checks until the run tries windows again. `patience` is the value that `wait` gets after the next failed try.
+    /// Number of checks until the run tries window-by-window execution again. `patience` is the value that `wait` gets after the next
+    /// failed try.
     wait: u32,
     patience: u32,
 }
@@ -35,14 +36,14 @@ pub(super) struct Pace {
 /// Number of events between two checks.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per window above which a run changes from events to windows, as a try.
+/// Number of events per window above which a run tries window-by-window execution.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which a run by window is slower than a run by events. A visit is the execution of one switch, or of
-/// all hosts together, through one window.
+/// Number of events per visit below which switches run slower window by window than event by event. A visit is the execution of one switch,
+/// or of all hosts together, through one window.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Maximum number of checks between a failed try of windows and the next try.
+/// Maximum number of checks between a failed try of window-by-window execution and the next try.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {
@@ -66,8 +67,8 @@ impl Pace {
         }
     }
 
-    /// Returns whether switches must change from events to windows. `events` is the total number of events at time `now`; `window` is the
-    /// length of a window.
+    /// Returns whether switches must change to running window by window. `events` is the total number of events at time `now`; `window` is
+    /// the length of a window.
     pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
         if self.execution == Execution::Windows {
             return true;
@@ -80,7 +81,7 @@ impl Pace {
         true
     }
 
-    /// Returns whether switches must change from windows to events. `events` and `visits` are total numbers since the start of the run.
+    /// Returns whether switches must change to running event by event. `events` and `visits` are total numbers since the start of the run.
     pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
         let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
         if leaves {
@@ -102,7 +103,7 @@ mod tests {
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
         assert_eq!(pace.next(), PERIOD);
-        // At 20 events per window, a period of 16,384 events has 819 windows. Here they have 1,001 and 701 windows.
+        // At 20 events per window, a period of 16,384 events has 819 windows. The periods of this test have 1,001 and 701 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
         assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
