@@ -52,7 +52,7 @@ impl Background {
         self.datagrams.starts().chain(probes).collect()
     }
 
-    /// Returns the packet that a source sends now, and the time of its next one; `None` once it has stopped.
+    /// Returns the packet that a source sends now, and the time of its next packet; `None` once the source has stopped.
     pub fn send(&mut self, number: u32, now: Instant) -> Option<(Made, Instant)> {
         let Some(index) = number.checked_sub(self.count) else {
             let (header, next) = self.datagrams.send(number, now);

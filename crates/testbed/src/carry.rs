@@ -237,7 +237,7 @@ impl Carrier<'_> {
         let now = self.clock.now();
         // A frame that arrives during the wait may stay in the ring for as long as the fastest frame takes to cross the network.
         let heard = now + self.fabric.crossing();
-        // With dilation the wait may be long, so it is limited to check for the end of the run.
+        // With dilation, the wait may be long. It is limited, so that the thread can check for the end of the run.
         let wait = self.clock.real_since(now, wake.min(heard)).min(IDLE);
         if wait > SPIN {
             poll::sleep(wait - SPIN);

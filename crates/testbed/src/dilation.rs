@@ -1,8 +1,8 @@
 //! Time dilation: if a second of a 10 Gb/s network takes a hundred seconds of the machine, the machine must carry only 100 Mb/s.
 //!
-//! Only the clock of the network runs slower than the machine's: links, ports, workloads and results are those of the scenario, in
-//! its own units. Times of the machine (waits, kernel settings, kernel measurements) are converted by this module alone.
-//! docs/testbed.md lists times of the kernel that do not dilate.
+//! Only the clock of the network runs slower than the machine's. Links, ports, workloads and results keep the values and units of the
+//! scenario. Times of the machine (waits, kernel settings, kernel measurements) are converted by this module alone. docs/testbed.md lists
+//! times of the kernel that do not dilate.
 
 use serde::Deserialize;
 use shallows_core::{Duration, Rate};

@@ -420,7 +420,7 @@ impl Driver<Slot> for Around<'_> {
         if bytes.len() < frame::ETHERNET {
             captures.record(now, link, &header, background::body(bytes).as_ref());
         } else {
-            // Include the marks of the switches.
+            // The captured frame includes the marks of the switches.
             frame::rewrite(bytes, &header);
             captures.copy(now, link, bytes);
         }

@@ -19,7 +19,7 @@ pub struct Parsed {
 
 /// Parses a frame between two of the first `hosts` hosts. The size in the header includes `framing` bytes beyond the IP packet.
 ///
-/// Returns `None` for other frames: not IPv4, a fragment, with another address or protocol, or shorter than the header states.
+/// Returns `None` for a frame that is not IPv4, is a fragment, has another address or protocol, or is shorter than its header states.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     let (ethernet, packet) = ethernet::Repr::parse(frame)?;
     if ethernet.ether_type != ethernet::IPV4 {
@@ -119,7 +119,7 @@ mod tests {
             parse(&frame, 2, 0).unwrap().header.kind()
         };
         assert_eq!([0x10, 0x12, 0x04, 0x50].map(kind), [PacketKind::PureAck; 4]); // ACK, SYN-ACK, RST, ACK with ECE
-        assert_eq!([0x02, 0x11, 0xc2].map(kind), [PacketKind::Data; 3]); // SYN, FIN, SYN that asks for ECN
+        assert_eq!([0x02, 0x11, 0xc2].map(kind), [PacketKind::Data; 3]); // SYN, FIN, SYN that requests ECN
     }
 
     #[test]

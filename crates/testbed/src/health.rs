@@ -90,8 +90,8 @@ pub struct Bounds {
     /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
     /// us.
     pub p99: Duration,
-    /// Bound on the lateness of each frame: half of the minimum retransmission timeout. Above it, a timer may expire although the packet is
-    /// only late.
+    /// Bound on the lateness of each frame: half of the minimum retransmission timeout. Above this bound, a timer may expire although the
+    /// packet is only late.
     pub worst: Duration,
 }
 
@@ -199,7 +199,7 @@ mod tests {
         let mut lateness = Lateness::default();
         assert_eq!(lateness.percentile(99.0), 0);
         (0..100).for_each(|us| lateness.record(late(us)));
-        // Fifty of them are below 50 us, ninety-nine below 99 us.
+        // Fifty delays are below 50 us, and ninety-nine below 99 us.
         assert_eq!([50.0, 99.0, 100.0].map(|percent| lateness.percentile(percent)), [50, 99, 100]);
         assert_eq!(lateness.worst(), late(99));
     }

@@ -135,8 +135,8 @@ impl HostNamespaces {
         Ok(())
     }
 
-    /// Returns how many packets have been lost so far without a drop in the model. It counts drops at both ends of each interface and in
-    /// the kernels of hosts.
+    /// Returns how many packets have been lost so far without a drop in the model. The number includes drops at both ends of each interface
+    /// and in the kernels of hosts.
     ///
     /// Afterwards this thread is in the network of the switch.
     pub fn lost(&self) -> u64 {
@@ -254,7 +254,8 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
 }
 
 /// Moves the processing of packets that arrive at this thread's host to processors other than the switch's. With `in_thread`, kernel
-/// threads process these packets; the threads are returned. Without the necessary rights, the switch's processor does all the work.
+/// threads process these packets, and the function returns these threads. Without the necessary rights, the switch's processor does all the
+/// work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
     let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
     if !in_thread {
@@ -267,12 +268,12 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
 }
 
 /// Returns the command that sets up a queue in the host; the queue sends at the rate of the host's link. A socket counts its data in this
-/// queue and holds back more data (TCP Small Queues); it cannot count data that waits at the switch.
+/// queue and holds back more data (TCP Small Queues). A socket cannot count data that waits at the switch.
 fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
-    // The queue may send a few packets early, because its timer is late too. These then wait at the port of the NIC.
+    // The queue may send a few packets early, because its timer is late too. These packets then wait at the port of the NIC.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };

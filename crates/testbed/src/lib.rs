@@ -2,7 +2,7 @@
 //! markers and schedulers as in a simulation, built from the same checked scenario.
 //!
 //! [`fabric`] is the network; it takes frames and times and contains no Linux code. [`background`] generates its datagrams and echoes.
-//! [`mapping`] maps a scenario to Linux, [`hosts`] sets hosts up, [`load`] plays the flows that [`traffic`] draws from the workloads, and
+//! [`mapping`] maps a scenario to Linux, [`hosts`] sets hosts up, [`load`] sends the flows that [`traffic`] draws from the workloads, and
 //! [`carry`] moves frames. [`dilation`] slows network time relative to the machine's. [`health`] determines whether the machine kept up;
 //! otherwise the results are invalid.
 #![cfg(target_os = "linux")]

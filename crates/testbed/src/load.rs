@@ -263,7 +263,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Records the arrival of a flow, and starts it if it has a connection. Otherwise the flow waits for one.
+    /// Records the arrival of a flow, and starts it if it has a connection. Otherwise the flow waits for a connection.
     fn arrive(&mut self, due: Announced, clock: Clock) -> io::Result<()> {
         let flow = due.flow;
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
@@ -303,7 +303,8 @@ impl<'a> Load<'a> {
         Ok(pool.and_then(Pool::take).map(|index| index as usize))
     }
 
-    /// Opens connections for announced flows, if the scenario has no handshakes: its flows start on connections that are already open.
+    /// Opens connections for announced flows, if the scenario has no handshakes. In this case, flows start on connections that are already
+    /// open.
     fn open_announced(&mut self) -> io::Result<()> {
         for Announced { ticket, flow } in self.traffic.announced() {
             let is_new = self.experiment.connections[usize::from(flow.workload)] == Policy::New;
@@ -421,7 +422,7 @@ impl<'a> Load<'a> {
         self.write(index)
     }
 
-    /// Writes as much of a flow as its socket takes.
+    /// Writes as many bytes of a flow as the socket accepts.
     fn write(&mut self, index: usize) -> io::Result<()> {
         let connection = &mut self.connections[index];
         let Some(socket) = &connection.sender else { return Ok(()) };

@@ -1,7 +1,7 @@
-//! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot carry out.
+//! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux does not support.
 //!
-//! For each key there are three cases: Linux does the same; Linux differs, and the results note it; or only a simulation supports the
-//! key, and the scenario is rejected. docs/testbed.md has the table.
+//! There are three kinds of keys. Linux behaves as the key states; or Linux differs, and the results note the difference; or only a
+//! simulation supports the key, and the scenario is rejected. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
@@ -34,7 +34,7 @@ pub struct LinuxPlan {
     /// Whether hosts apply backpressure: data that the link cannot send yet waits in a queue of the sending host, where TCP Small Queues
     /// limit it.
     pub held_back: bool,
-    /// Whether congestion windows have a bound. In that case, every two hosts must first have had a connection
+    /// Whether congestion windows have a bound. In that case, every two hosts must have had a connection before the run
     /// (`HostNamespaces::acquaint`).
     pub bounded: bool,
     /// Ratio of the machine's time to the network's.
@@ -43,7 +43,7 @@ pub struct LinuxPlan {
     pub differences: Vec<String>,
 }
 
-/// Key of a scenario that Linux cannot carry out, with the reason.
+/// Key of a scenario that Linux does not support, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Key as in the scenario's file.
@@ -63,7 +63,7 @@ impl LinuxPlan {
     ///
     /// # Errors
     ///
-    /// Every key that Linux cannot carry out.
+    /// Every key that Linux does not support.
     pub fn of(
         experiment: &Experiment,
         available: &[&str],

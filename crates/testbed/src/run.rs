@@ -61,7 +61,7 @@ pub struct Request {
 pub enum Failure {
     /// Error in the scenario.
     Scenario(String),
-    /// Keys of the scenario that Linux cannot carry out.
+    /// Keys of the scenario that Linux does not support.
     Refused(Vec<Refusal>),
     /// Problem of this machine or user.
     Machine(String),
@@ -131,7 +131,7 @@ pub fn capture(experiment: &Experiment, plan: &LinuxPlan, folder: &Path) -> io::
 ///
 /// # Errors
 ///
-/// If the scenario is invalid, Linux cannot carry it out, or rights are missing.
+/// If the scenario is invalid, Linux does not support it, or rights are missing.
 pub fn prepare(scenario: &Scenario) -> Result<(Experiment, LinuxPlan, Option<Registered>), Failure> {
     let Scenario { text, file, base, overrides, seed, dilation, trial, own } = scenario;
     let read = |path: &str| shallows_files::read_text(&base.join(path));
@@ -183,7 +183,7 @@ fn measure(
     // The speed of applications is not measured, so they must not delay flows.
     machine::hurry(Who::Programs);
     let mut switch = Switch::open(hosts, plan)?;
-    // Threads that take packets at hosts need the hosts' processors; otherwise programs would run on the switch's.
+    // Threads that take packets at hosts need the hosts' processors; otherwise programs would run on the switch's processor.
     if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
         machine::stay_on(hosts);
     }

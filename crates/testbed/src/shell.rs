@@ -38,7 +38,7 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     let machine = |error: std::io::Error| Failure::Machine(error.to_string());
     let home = Namespace::current().map_err(machine)?;
     let (experiment, plan, mut own) = prepare(&request.scenario)?;
-    // The duration is unknown, so no records are kept that grow with time.
+    // The duration is unknown, so the run keeps no records that grow with time.
     let experiment = experiment.idle(request.captures.is_some());
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;

@@ -109,8 +109,8 @@ impl Announcer {
         self.refill(usize::from(workload), now, now);
     }
 
-    /// If a workload has no announced flows, polls it at time `at`, which may be before `now`. Then announces the workload's flows that are
-    /// due soon.
+    /// Polls a workload at time `at`, which may be before `now`, if the workload has no announced flows. Then announces the workload's
+    /// flows that are due soon.
     fn refill(&mut self, index: usize, at: Instant, now: Instant) {
         if self.sources[index].ahead.is_empty() {
             self.ask(index, at);

@@ -10,7 +10,7 @@ fn experiment() -> Experiment {
     with(&[])
 }
 
-/// Returns this experiment with the keys in `sets` changed.
+/// Returns the experiment of these tests with the keys in `sets` changed.
 fn with(sets: &[(&str, &str)]) -> Experiment {
     let text = r#"
         name = "star"
@@ -88,7 +88,7 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
     assert_eq!((tally.packets_sent, tally.data_sent), (120, 120));
     assert_eq!(tally.packets_arrived, left.len() as u64);
     assert_eq!(tally.packets_arrived + tally.packets_dropped, 120);
-    // The queue has room for the second frames of fifteen pairs; then one frame of each pair is dropped.
+    // The queue has room for the second frames of fifteen pairs; after that, one frame of each pair is dropped.
     assert!((40..50).contains(&tally.packets_dropped), "{tally:?}");
     let first = left.iter().position(|(_, marked)| *marked).expect("some are marked");
     // The first marked frame finds 6,000 bytes, four packets, in the queue; this frame belongs to the fifth pair that waits.
@@ -105,8 +105,8 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
 fn a_link_that_goes_down_loses_the_frames_on_it_and_at_its_port() {
     let experiment = experiment();
     let network = &experiment.network;
-    // A frame takes 120 us to leave each port and 50 us on each link: the first is on the second link from 180 to 350 us, and the
-    // next two wait at its port. That link is down when the fourth arrives there, and up again when the fifth does.
+    // A frame takes 120 us to leave each port and 50 us on each link: the first is on the second link from 180 to 350 us, and the next two
+    // wait at its port. That link is down when the fourth frame arrives there, and up again when the fifth frame arrives.
     let link = network.links.iter().position(|link| link.name == "switch0->host2").expect("it leads there");
     let (rate, delay) = (network.links[link].rate, network.links[link].delay);
     let epoch = |at, state| network.links_change(at, vec![(link as u32, state)]);
@@ -154,7 +154,7 @@ fn what_reacts_to_nothing_is_made_and_taken_at_its_very_time() {
     let mut fabric = Fabric::new(&experiment);
     assert_eq!(leave(&mut fabric, us(30_000)), [], "no host hears of it");
     let tally = fabric.tally();
-    // 1,500 bytes each 240 us until 1,200 us; requests at 5, 15 and 25 ms with their replies.
+    // 1,500 bytes every 240 us until 1,200 us; requests at 5, 15 and 25 ms with their replies.
     assert_eq!((tally.packets_sent, tally.packets_arrived), (5 + 6, 5 + 6));
     let (bytes, echoes) = fabric.state.background.measured();
     assert_eq!(bytes.0, 5 * 1_500);
@@ -210,7 +210,7 @@ fn a_capture_has_frames_when_their_first_bit_leaves_a_port_with_its_marks() {
     fabric.flush_captures().unwrap();
     let found = packets(&file.0.lock().unwrap());
     let at = |interface: u32| found.iter().filter(move |packet| packet.1 == interface);
-    // The first frame leaves its host at 10 us, and the switch 120 us and 50 us later; the others follow each 120 us.
+    // The first frame leaves its host at 10 us, and the switch 120 us plus 50 us later; the other frames follow every 120 us.
     let times: Vec<u64> = at(0).map(|packet| packet.0).collect();
     assert_eq!(times, (0..12).map(|number| (10 + number * 120) * 1_000).collect::<Vec<_>>());
     let times: Vec<u64> = at(1).map(|packet| packet.0).collect();
@@ -274,7 +274,7 @@ proptest! {
             punctual.enter(us(now), &segment(*from, 2));
         }
         expected.extend(leave(&mut punctual, us(now + 100_000)));
-        // Frames that arrive before a call are passed before it, as from a ring.
+        // Frames that arrive before a call are passed before that call, like frames from a ring.
         let (mut came, mut sent, mut looked) = (0, sent.iter().peekable(), 0);
         for gap in looks.iter().chain(std::iter::repeat_n(&1_000, 200)) {
             looked += gap;

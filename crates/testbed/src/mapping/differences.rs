@@ -81,7 +81,7 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     told.chain(dilated(experiment, dilation)).collect()
 }
 
-/// Returns a note if the growth of CUBIC differs from Linux, where it follows the machine's time.
+/// Returns a note if the growth of CUBIC differs from Linux, where CUBIC's growth follows the machine's time.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
@@ -93,7 +93,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note if the ticks of CUBIC's clock or the delay of HyStart differ from Linux, where they follow the machine's time.
+/// Returns a note if the ticks of CUBIC's clock or the delay of HyStart differ from Linux, where both follow the machine's time.
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
@@ -127,7 +127,7 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note if the delay of acknowledgements differs from Linux, where it depends on the minimum timeout (`TCP_DELACK_MIN`,
+/// Returns a note if the delay of acknowledgements differs from Linux, where this delay depends on the minimum timeout (`TCP_DELACK_MIN`,
 /// `tcp_delack_max`).
 fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();

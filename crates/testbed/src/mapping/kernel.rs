@@ -5,9 +5,9 @@ use shallows_core::Duration;
 /// Timer tick of a kernel with HZ = 250, the most common value; timers of TCP are no finer.
 pub(super) const TICK: Duration = Duration::from_millis(4);
 
-/// Largest receive window in bytes. A receiver acknowledges every segment while its window grows, by two segments for each arriving segment
-/// (Linux, `tcp_grow_window`). With the largest buffers, the window grows during the first ten thousand segments of each connection; with
-/// this value, during the first 700.
+/// Largest receive window in bytes. While a receiver's window grows (by two segments for each arriving segment), the receiver acknowledges
+/// every segment (Linux, `tcp_grow_window`). With the largest buffers, the window grows during the first ten thousand segments of each
+/// connection; with this value, during the first 700.
 pub(super) const LARGEST_WINDOW: u64 = 1 << 21;
 
 /// Default of `sysctl_tcp_pacing_ss_ratio`, in percent of a window per round trip. `PACING_AVOIDANCE` is the default of

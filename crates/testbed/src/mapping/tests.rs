@@ -1,5 +1,4 @@
-//! Tests of the mapping of scenarios: keys that Linux carries out, differences that are noted, and keys that are
-//! rejected.
+//! Tests of the mapping of scenarios: keys that Linux supports, differences that are noted, and keys that are rejected.
 
 use super::*;
 
@@ -170,7 +169,7 @@ fn dilated_time_makes_timers_longer_and_links_slower() {
     assert!(plan.route.starts_with("rto_min 20ms "), "{}", plan.route);
     assert_eq!(has(&plan, "tcp_rto_max_ms"), "5000");
     let told = plan.differences.join("\n");
-    // A tick of 4 ms less than 20 ms of the machine's time.
+    // 20 ms minus a tick of 4 ms, in the machine's time.
     for text in ["dilated 100 times", "as with 160us in the scenario", "c = 400000 in the scenario"] {
         assert!(told.contains(text), "{text} is not in\n{told}");
     }

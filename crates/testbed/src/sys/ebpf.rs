@@ -26,8 +26,8 @@ pub struct Registered {
     links: Vec<*mut libbpf_sys::bpf_link>,
 }
 
-/// Registers one of the testbed's congestion controls with the kernel, under a name that no other process uses; `told` is the content of
-/// the structure `told` in its source, if it has one.
+/// Registers one of the testbed's congestion controls with the kernel, under a name that no other process uses. `told` is the content of
+/// the structure `told` in the source of the congestion control, if there is one.
 ///
 /// # Errors
 ///

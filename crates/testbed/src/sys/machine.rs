@@ -26,7 +26,7 @@ pub fn become_root() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Kills this process when its parent ends, however that happens.
+/// Kills this process when its parent ends, for whatever reason.
 pub fn die_with_parent() {
     // SAFETY: takes only a number.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -68,7 +68,7 @@ pub fn hurry(who: Who) -> bool {
     who.real_time().apply(THIS_THREAD) || short_slice.apply(THIS_THREAD)
 }
 
-/// Returns the masks of the switch's processor and of the hosts' processors; `None` if the machine has only one.
+/// Returns the masks of the switch's processor and of the hosts' processors; `None` if the machine has only one processor.
 ///
 /// Linux processes a packet at a host on the processor that sent it, unless configured otherwise. One thread would then do the work
 /// of the switch and of the kernels of both hosts, and delay all three.
@@ -123,7 +123,7 @@ fn interface_threads(name: &str) -> BTreeSet<libc::pid_t> {
     all.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Thread with the priority of `Who::Network` on certain processors; dropping this restores its previous scheduling.
+/// Thread with the priority of `Who::Network` on certain processors; dropping this value restores the thread's previous scheduling.
 #[derive(Debug)]
 pub struct Hurried {
     thread: libc::pid_t,

@@ -70,7 +70,7 @@ pub fn interface(name: &str) -> io::Result<u32> {
 }
 
 /// Assigns packets that arrive at an interface of this thread's network to the processors of `mask` (receive packet steering), instead of
-/// the processor that sent them.
+/// to the processor that sent them.
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ fn set(file: &str, value: &str) -> io::Result<()> {
     thread::scope(|scope| scope.spawn(see).join().expect("it does not panic"))
 }
 
-/// Offloads of an interface, from linux/ethtool.h. The last one merges arriving packets.
+/// Offloads of an interface, from linux/ethtool.h. The last offload merges arriving packets.
 const OFFLOADS: [u32; 5] = [
     0x0000_0017, // ETHTOOL_STXCSUM
     0x0000_0019, // ETHTOOL_SSG
@@ -128,7 +128,7 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Disables the offloads of an interface of this thread's network: it then sends packets one by one, each with its checksum.
+/// Disables the offloads of an interface of this thread's network: the interface then sends packets one by one, each with its checksum.
 ///
 /// # Errors
 ///

@@ -62,7 +62,7 @@ impl Poll {
         Ok(Self { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; 256] })
     }
 
-    /// Adds `fd`; its readiness is reported with `number` at every change, until it is closed.
+    /// Adds `fd`; its readiness is reported with `number` at every change, until `fd` is closed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Runs the user's command with names for hosts, and leaves nothing behind.
+//! Runs the user's command, which can refer to hosts by name, and leaves nothing behind.
 //!
 //! The names are bash functions in the environment, and the networks are descriptors that all programs of the command
 //! inherit, so that no file needs to be removed. A process namespace ends all programs together.
@@ -50,7 +50,7 @@ const FIRST: RawFd = 300;
 /// Time between two checks of whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs a command, or a shell if it is empty, and waits for it. Returns its exit code.
+/// Runs a command, or a shell if the command is empty. Waits for its end and returns the exit code.
 ///
 /// # Errors
 ///
