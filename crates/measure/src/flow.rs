@@ -34,7 +34,7 @@ pub struct FlowRecord {
 pub struct Sent {
     /// Address of the flow's connection.
     pub address: Address,
-    /// Time at which the queue pair of the flow passed the flow's first packet to its NIC; `None` before, and for TCP.
+    /// Time at which the queue pair of the flow passed the flow's first packet to its NIC; `None` before that time, and for TCP.
     pub first_sent: Option<Instant>,
     /// Time at which every byte was acknowledged; `None` if some bytes are unacknowledged.
     pub acked_at: Option<Instant>,

@@ -1,6 +1,6 @@
 //! Choice of the flows to trace, made when each flow arrives.
 //!
-//! The number of flows is unknown before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow is
+//! The number of flows is unknown until the run ends, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow is
 //! chosen with probability n/k and replaces an earlier one.
 
 use shallows_core::random::Stream;

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// Counts summed over all queue pairs: over their requesters, and over the responders of READs, because these responders send the data.
+/// Counts summed over all queue pairs: over requesters, and over responders of READs (which send data).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePairCounts {
     /// Queue pairs.

@@ -39,9 +39,9 @@ impl AddAssign for Tally {
     }
 }
 
-/// Packets that were lost on a link or refused at its far end, so that no queue dropped them. Either the link went down while they were in
-/// flight, or their TTL expired, or the PFC watchdog of the link's port dropped them. Otherwise, the ingress memory of a switch or the
-/// receive buffer of a host had no room for them.
+/// Packets that were lost on a link or refused at its far end, so that no queue dropped them. A packet is lost if the link goes down while
+/// the packet is in flight, if its TTL expires, or if the PFC watchdog of the link's port drops it. A packet is refused if the ingress
+/// memory of a switch or the receive buffer of a host has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// All lost packets.

@@ -1,8 +1,8 @@
 //! Runs an experiment as a discrete-event simulation and reports the results.
 //!
-//! The crate has four parts, each of which uses only the parts before it: `network` (nodes and links), `hosts`, `traffic` and `run`. It
-//! contains no model and no measurement; these are in `shallows_switch`, `shallows_transport` and `shallows_measure`. A driver with hosts
-//! of its own, such as the testbed, uses [`Network`] alone.
+//! The crate has four parts, each of which uses only the parts before it: `network` (nodes and links), `hosts`, `traffic` and `run`. The
+//! crate contains no model and no measurement; these are in `shallows_switch`, `shallows_transport` and `shallows_measure`. A driver with
+//! hosts of its own, such as the testbed, uses [`Network`] alone.
 #![forbid(unsafe_code)]
 
 mod hosts;

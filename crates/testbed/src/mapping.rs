@@ -212,7 +212,7 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
     }
 }
 
-/// Returns features that a testbed does not support: whether the experiment has each of them, its key, and the remedy.
+/// Returns, for each feature that a testbed does not support, whether the experiment has it, the feature's key, and the remedy.
 fn unsupported(experiment: &Experiment) -> [(bool, &'static str, &'static str); 5] {
     [
         (

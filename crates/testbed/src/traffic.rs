@@ -34,13 +34,13 @@ struct Source {
     workload: Box<dyn Workload>,
     /// Announced flows that are not yet due, in order.
     ahead: VecDeque<Announced>,
-    /// Time at which to poll the workload again, if the workload has given one.
+    /// Time at which to poll the workload again, if the workload has requested a poll.
     until: Option<Instant>,
     done: bool,
 }
 
 impl Announcer {
-    /// Starts the workloads of `experiment`; flows without dependencies are announced `ahead` of their time.
+    /// Starts the workloads of `experiment`; flows without dependencies are announced by `ahead` before they arrive.
     pub fn new(experiment: &Experiment, ahead: Duration) -> Self {
         let source = |workload| Source { workload, ahead: VecDeque::new(), until: None, done: false };
         let sources = experiment.workloads().into_iter().map(source).collect();

@@ -70,7 +70,7 @@ impl Frame {
         self.len = ethernet::LEN + pfc::LEN;
     }
 
-    /// Fills a packet of a queue pair with zeros, and ends it with its ICRC.
+    /// Appends zeros as data, and then the ICRC, to a packet of a queue pair.
     fn close_rdma(&mut self) {
         let zeros = self.len - self.bytes.len() - bth::ICRC_LEN;
         let icrc = bth::icrc(&self.bytes[ethernet::LEN..], zeros);

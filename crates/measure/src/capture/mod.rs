@@ -2,8 +2,8 @@
 //!
 //! A packet is captured when its first bit leaves the port. The captured packet includes the marks that this port has set. [`frame`]
 //! defines the bytes of a simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept
-//! and returned by [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the
-//! files are written between two windows of the simulation.
+//! and returned by [`Captures::flush`]. When partitions of a network run in parallel, each partition records its packets in its own
+//! [`Tap`], and the files are written between two windows of the simulation.
 
 mod frame;
 mod numbers;
@@ -32,7 +32,7 @@ pub struct Captures {
     files: Vec<File>,
     /// Number of the node that each link leaves.
     nodes: Vec<u32>,
-    /// For each link, the captures that include its packets, and its interface number in each of them.
+    /// For each link, the captures that include the link's packets, and the link's interface number in each capture.
     places: Vec<Vec<Place>>,
     frame: Frame,
     /// Last sequence and acknowledgement numbers of each connection; `None` if no connection carries data both ways.

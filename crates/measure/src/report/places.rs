@@ -84,7 +84,7 @@ impl Report {
         if losses.is_empty() { 0.0 } else { losses.iter().sum::<f64>() / losses.len() as f64 }
     }
 
-    /// Returns a warning if NICs dropped more packets than switches, because readers would attribute those losses to the network.
+    /// Returns a warning if NICs dropped more packets than switches, because readers would attribute the losses of NICs to the network.
     pub(super) fn losses_of_nics(&self) -> Option<String> {
         let (nics, switches) = self.nics_and_switches();
         (nics.dropped > switches.dropped).then(|| {

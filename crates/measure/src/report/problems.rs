@@ -118,7 +118,7 @@ impl Report {
         found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
     }
 
-    /// Returns one problem for each flow trace that has no rows, or that has no rows of a flow that it names.
+    /// Returns one problem for each flow trace that has no rows, or no rows of a flow that the trace names.
     fn empty_flow_traces(&self) -> Vec<Problem> {
         let is_recorded =
             |flow: &u32| self.flow_traces.get(flow).is_some_and(|traced| !traced.rows.is_empty());

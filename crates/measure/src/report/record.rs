@@ -80,7 +80,7 @@ pub struct Measured {
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
     pub datagram_bytes: Bytes,
-    /// Counters of queue pairs, summed over all of them.
+    /// Counters summed over all queue pairs.
     pub queue_pairs: QueuePairCounts,
     /// Echo requests, in the order in which they were sent.
     pub echoes: Vec<Echo>,

@@ -22,8 +22,8 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if this
-    /// direction is not open. `persistent` states whether the connection outlives the answer.
+    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if
+    /// necessary. `persistent` states whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");

@@ -55,8 +55,8 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Time of the earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the start of the flow, and
-    /// those that concern packets of later messages.
+    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the flow began, and those
+    /// of later messages.
     pub(crate) before: (u32, u32),
     /// Longest time between two acknowledgements of new data during the current flow.
     pub(crate) gap: Gap,

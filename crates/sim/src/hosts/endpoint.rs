@@ -1,8 +1,8 @@
 //! Endpoints of connections: an enum of transports for the sending side ([`Endpoint`]), and one for the receiving side ([`Sink`]).
 //!
-//! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`],
-//! [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or for pools of connections, because this code is the same for all
-//! transports. Endpoints of queue pairs only store the messages after the current flow.
+//! A host passes bytes of flows and acknowledgements to an endpoint, and the host's NIC pulls packets from the endpoint
+//! ([`crate::hosts::pulling`], [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or for pools of connections, because this
+//! code is the same for all transports. As an exception, the endpoint of a queue pair stores the messages after its current flow.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,8 +28,8 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. [`Endpoint`] boxes it in a single variant, so that [`Endpoint`] has only one variant besides TCP, and TCP
-/// connections need no memory for a send queue.
+/// Send queue of a queue pair. It is boxed in the only variant of [`Endpoint`] besides TCP, so that TCP connections need no memory for a
+/// send queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,
@@ -131,7 +131,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the requester of the queue pair if it carries READs.
+    /// Returns the queue pair's requester of READs; `None` without READs.
     pub(super) fn read_requester(&self) -> Option<&ReadRequester> {
         let Self::QueuePair(queue) = self else { return None };
         match &queue.requesting {
@@ -140,7 +140,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the requester of the queue pair for modification if it carries READs.
+    /// Returns the queue pair's requester of READs for modification; `None` without READs.
     pub(super) fn read_requester_mut(&mut self) -> Option<&mut ReadRequester> {
         let Self::QueuePair(queue) = self else { return None };
         match &mut queue.requesting {
@@ -331,7 +331,7 @@ pub(crate) enum Responding {
 #[derive(Debug)]
 pub(crate) struct Messages {
     responder: Responder,
-    /// Messages after the receiver's current flow for which packets have arrived, in order of their data.
+    /// Messages after the receiver's current flow, if any of their packets have arrived; in order of their data.
     pub(super) later: VecDeque<Arriving>,
 }
 
@@ -354,7 +354,7 @@ pub(crate) struct ControlState {
     pub(crate) alpha: Option<f64>,
 }
 
-/// READ at its responder.
+/// READ that a responder answers.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(super) flow: u32,
@@ -450,7 +450,7 @@ impl Sink {
         }
     }
 
-    /// Returns the responder of the queue pair if it carries READs.
+    /// Returns the queue pair's responder to READs; `None` without READs.
     pub(super) fn reads(&self) -> Option<&Reads> {
         let Self::QueuePair(responding) = self else { return None };
         match &**responding {
@@ -459,7 +459,7 @@ impl Sink {
         }
     }
 
-    /// Returns the responder of the queue pair, which carries READs, for modification.
+    /// Returns the queue pair's responder to READs for modification. The queue pair must carry READs.
     pub(super) fn reads_mut(&mut self) -> &mut Reads {
         match self {
             Self::QueuePair(responding) => match &mut **responding {

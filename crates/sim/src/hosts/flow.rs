@@ -60,7 +60,7 @@ impl Flows {
         }
     }
 
-    /// Returns the record of the flow with this number, if it is known.
+    /// Returns the record of the flow with this number, if there is one.
     pub(crate) fn get(&self, number: u32) -> Option<&FlowRecord> {
         self.records.get(self.place(number)?)
     }
@@ -79,7 +79,7 @@ impl Flows {
         self.get(number).map(prefetch_lines);
     }
 
-    /// Returns the record of the flow with this number, which must be known.
+    /// Returns the record of the flow with this number. The flow must have a record.
     pub(crate) fn at(&self, number: u32) -> &FlowRecord {
         self.get(number).expect("a flow is known before its packets")
     }
@@ -113,7 +113,7 @@ impl Flows {
         }
     }
 
-    /// Returns the number of known flows.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }

@@ -55,7 +55,7 @@ fn key(sender: HostId, name: Name) -> u64 {
 pub(crate) enum Found {
     /// The receiver in this slot.
     Slot(u32),
-    /// The data belongs to a closed connection; the sender's host uses the slot of that connection for a newer one.
+    /// The data belongs to a closed connection; the sender's host uses the slot of that connection for a newer connection.
     Stale,
     Nothing,
 }

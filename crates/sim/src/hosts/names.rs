@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-/// Name of a connection in its packets, in both directions; unique together with the sender's host.
+/// Name of a connection in the packets of both directions; unique together with the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     /// Slot of the sender at its host.

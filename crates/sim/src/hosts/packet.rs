@@ -365,7 +365,7 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    /// Removes a packet with data of a queue pair; returns it with its telemetry, if it has any.
+    /// Removes and returns a data packet of a queue pair, with its telemetry if it has any.
     pub(crate) fn remove_rdma_data(&mut self, packet: PacketRef) -> (RdmaPacket, Option<Hops>) {
         if packet.kind() == TOLD_DATA {
             let told = self.told_data.remove(packet.slot());

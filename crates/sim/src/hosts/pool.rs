@@ -79,8 +79,8 @@ impl Pool {
         self.insert(Pooled { slot, flows: 1 })
     }
 
-    /// Adds a flow to the connection with the fewest flows. If several connections have the fewest flows, chooses the one that was opened
-    /// first. Returns the slot of the connection; `None` if no connection takes another flow.
+    /// Adds a flow to the connection with the fewest flows. Among equals, chooses the connection that was opened first. Returns the slot of
+    /// the connection; `None` if no connection takes another flow.
     pub fn take(&mut self) -> Option<u32> {
         let (flows, place) = self.free.pop_first()?;
         let connection = &mut self.connections[place as usize];

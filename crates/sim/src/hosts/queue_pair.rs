@@ -41,7 +41,7 @@ impl Hosts {
         self.rest_limits(place.host, driver);
     }
 
-    /// Schedules the timer of a requester that has sent its packets, and reports its change if changes are recorded.
+    /// Schedules the timer of a requester that has sent its packets, and reports the requester's change if changes are recorded.
     pub(super) fn rest_requester(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.sender_mut(place);
         let deadline = side.endpoint.deadline();
@@ -61,7 +61,7 @@ impl Hosts {
         limits.as_mut().is_none_or(|limits| limits.admits(now, place.slot))
     }
 
-    /// Returns whether the NIC delays the message of a flow, which then begins later.
+    /// Returns whether the NIC delays the message of a flow, so that the flow begins later.
     pub(super) fn delays(&mut self, place: Place, flow: u32, driver: &mut impl Driver) -> bool {
         let Some(limits) = &mut self.host(place.host).nic.limits else { return false };
         let is_delayed = limits.delays(driver.now(), place.slot, flow);

@@ -148,7 +148,7 @@ impl Hosts {
         Some((header, packet))
     }
 
-    /// Lets a responder continue after its response has left the NIC. Does nothing for other packets.
+    /// Lets a responder continue after its response has left the NIC. Does nothing if the packet is not a response.
     #[cold]
     pub(super) fn on_departure_of_response(
         &mut self,

@@ -1,4 +1,4 @@
-//! Configurations of the sides of connections. Sides with equal configurations share one `Transport`.
+//! Configurations of the sides of connections.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Transport {
         self.queue_pairs.as_ref().is_some_and(|config| matches!(config.operation, Operation::Read(_)))
     }
 
-    /// Returns whether the NIC limits how many bytes of an endpoint wait in its queue.
+    /// Returns whether the NIC limits how many bytes of an endpoint wait in the NIC's queue.
     #[inline]
     pub(super) fn has_backpressure(&self) -> bool {
         self.handover.has_backpressure() || self.queue_pairs.is_some()

@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows that each have their own slot: the open window and those after it. Packets that arrive even later wait in the last
+/// Number of windows that each have their own slot: the open window and later windows. Packets that arrive even later wait in the last
 /// slot, and are placed again when the window of that slot is open.
 const SLOTS: u64 = 16;
 
@@ -27,7 +27,7 @@ pub(crate) struct Arriving<T> {
     pub(crate) wire: u32,
 }
 
-/// Packets in flight by window, and the open window, which is the one that is being processed.
+/// Packets in flight by window, and the open window, which is being processed.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     window: Duration,

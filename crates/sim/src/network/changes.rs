@@ -2,8 +2,8 @@
 //! called when a packet is processed.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
-//! lost. Some of them are already stored in the partition of the far end, which discards them. The partition of the near end still has the
-//! others in its outgoing mail, and discards them there ([`Driver::lose`]).
+//! lost. The partition of the far end discards the packets that it has already received. The partition of the near end discards the packets
+//! that it has not yet handed over ([`Driver::lose`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

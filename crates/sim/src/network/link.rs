@@ -208,8 +208,8 @@ impl<T: Copy + Default> Link<T> {
         Way { arrival, exit: self.exit }
     }
 
-    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it is already scheduled, or
-    /// if no packet waits.
+    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if the departure is already
+    /// scheduled, or if no packet waits.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {
         if self.waking {
@@ -244,8 +244,8 @@ impl FarEnd {
         Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
 
-    /// Adds a packet that is in flight until `arrival`. Returns whether it is the only packet in flight on this link; then the caller must
-    /// schedule its arrival.
+    /// Adds a packet that is in flight until `arrival`. Returns whether it is the only packet in flight on this link; in that case, the
+    /// caller must schedule the packet's arrival.
     #[inline(always)]
     pub(crate) fn launch<T: Copy>(
         &mut self,

@@ -55,7 +55,7 @@ pub struct Network<T> {
     /// Near ends of links, each with its port. The links of one node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends of links: first those of `links`, at the same indices, then those of links from other partitions.
+    /// Far ends of links: first the far ends of `links`, at the same indices, then the far ends of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
     /// Whether switches run window by window: in each window, one switch after the other processes all its packets. Otherwise switches run
@@ -77,8 +77,8 @@ pub struct Network<T> {
     last: Instant,
     /// Total number of packet arrivals and departures at nodes that run window by window.
     events: u64,
-    /// Number of visits to nodes that run window by window. In each window, each switch counts as one visit, and all hosts together count
-    /// as one visit.
+    /// Number of visits to nodes that run window by window. In each window, each switch counts as one visit, and all hosts together as one
+    /// visit.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
     sorter: Sorter,
@@ -395,8 +395,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Handles the arrival of the first packet in flight on a link. Returns the packet if the link ends at a host. Passes it to a port
-    /// if the link ends at a switch.
+    /// Handles the arrival of the first packet in flight on a link. Returns the packet if the link ends at a host. Passes the packet to a
+    /// port if the link ends at a switch.
     #[inline]
     pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let wire = &mut self.wires[place as usize];
@@ -477,7 +477,7 @@ impl<T: Copy + Default> Network<T> {
         self.links[self.places.at(link)].port.rate()
     }
 
-    /// Marks the links for which changes must be reported to [`Driver::observe`]: those in the trace or in a capture.
+    /// Marks the links whose changes must be reported to [`Driver::observe`]: the links in the trace or in a capture.
     pub fn watch(&mut self, tracer: &PortTracer, captures: Option<&Captures>) {
         for number in tracer.at_every_change() {
             if self.places.has(number) {

@@ -1,4 +1,4 @@
-//! State of the lossless classes of a network: ingress books of its switches, and pauses of its ports.
+//! State of the lossless classes of a network: ingress accounting of its switches, and pauses of its ports.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct Lossless<T> {
     pub(super) group_of_dscp: [u8; 64],
     /// DSCPs of lossless groups, as bits.
     pub(super) lossless_dscps: u64,
-    /// Ingress book of each node, by place of the node; `None` for hosts.
+    /// Ingress accounting of each node, by place of the node; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
     /// Receive buffers of hosts that read at a limited rate, by place of the port.
@@ -138,7 +138,7 @@ pub(super) struct PriorityCounts {
 
 impl<T> Lossless<T> {
     /// Counts a packet that arrived at the port with the index `place` and is dropped for lack of room, if its class is lossless. If the
-    /// watchdog of a host has ended the host's pauses, the watchdog has caused the drop.
+    /// watchdog of a host has ended the host's pauses, the packet counts as dropped by the watchdog.
     pub(super) fn refuse(&mut self, place: u32, header: &Header) {
         let class = usize::from(self.maps.class(header.class()));
         let port = &mut self.ports[place as usize];
@@ -147,8 +147,8 @@ impl<T> Lossless<T> {
         *if by_watchdog { &mut counts.dropped_by_watchdog } else { &mut counts.refused } += 1;
     }
 
-    /// Checks the ingress books. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the network
-    /// has several partitions, the number is modulo 2^64.
+    /// Checks the ingress accounting. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the
+    /// network has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
         let held: usize = self.receivers.values().map(ReceiveBuffer::packets).sum();

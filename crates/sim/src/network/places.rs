@@ -1,4 +1,4 @@
-//! Conversion between the numbers of nodes or links in the whole network and their indices (*places*) in one partition.
+//! Conversion between network-wide numbers of nodes or links and their indices (*places*) in one partition.
 
 use std::sync::Arc;
 

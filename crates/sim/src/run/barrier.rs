@@ -19,7 +19,7 @@ pub(crate) struct Barrier {
     turn: AtomicUsize,
     /// Whether a thread has panicked and will not arrive again.
     broken: AtomicBool,
-    /// Number of sleeping threads. If it is zero, opening the barrier skips the wake-up, which is the slowest step.
+    /// Number of sleeping threads. If this number is zero, opening the barrier skips the wake-up, which is the slowest step.
     asleep: Mutex<usize>,
     opened: Condvar,
 }

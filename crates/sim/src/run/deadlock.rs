@@ -126,8 +126,8 @@ mod tests {
         assert_eq!(pauses.paused, [(nic, 0), (ring, 0), (last, 0), (last, 1)].into());
         // The transmission of a packet takes 120 ns, or 300 ns on the link to `b`. The first packet reaches `s1` at 1,240 ns. The pause by
         // `b` takes effect at 12,027 ns, after the frame of 17 ns, a delay of 500 ns, and 118 quanta. Until then, `s1` has begun to send 36
-        // packets: the first at once, and 35 that had waited. No packet that waited at `s0` has left `s0`, because packets did not wait
-        // there before the link to `s1` was paused.
+        // packets: the first at once, and 35 that had waited. No waiting packet has left `s0`, because packets have waited there only since
+        // the link to `s1` was paused.
         assert_eq!(pauses.groups.keys().copied().collect::<Vec<_>>(), [(nic, 0), (ring, 0)]);
         let group = |link| &pauses.groups[&(link, 0)];
         assert_eq!((group(nic).left, &group(nic).waits[..]), (0, &[(ring, 0b11)][..]));

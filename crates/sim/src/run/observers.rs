@@ -120,7 +120,8 @@ impl Observers {
         }
     }
 
-    /// Adds a flow of another partition that trace number `trace` has chosen. If it is a READ, its responder may be in this partition.
+    /// Adds a flow of another partition that trace number `trace` has chosen. If the flow is a READ, its responder may be in this
+    /// partition.
     pub(crate) fn expect_responder(&mut self, flow: u32, trace: u16) {
         self.coming.insert(flow, trace);
     }

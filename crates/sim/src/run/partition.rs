@@ -32,11 +32,11 @@ pub(crate) struct Partition {
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
-/// Letterbox of one partition: packets and flows that it has not yet received.
+/// Letterbox of one partition: packets and flows that the partition has not yet received.
 #[derive(Debug)]
 struct Letterbox {
     letters: Mutex<Letters>,
-    /// Time of the first event that they cause; `Instant::MAX` if the letterbox is empty.
+    /// Time of the first event that the letterbox will cause; `Instant::MAX` if the letterbox is empty.
     first: AtomicU64,
 }
 

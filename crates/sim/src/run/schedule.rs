@@ -55,7 +55,7 @@ impl World for Drawing {
 /// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Number of finite flows started by the workloads in partitions, which are the workloads that react to flows.
+    /// Number of finite flows started by the workloads that partitions run. These workloads react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
     /// Number of workloads in partitions that will generate further flows even without a notification.
@@ -100,7 +100,7 @@ impl Schedule {
         self.finished
     }
 
-    /// Returns a lower bound on the time of the next flow that these workloads start.
+    /// Returns a lower bound on the time of the next flow that is drawn in advance.
     pub(crate) fn not_before(&self) -> Instant {
         self.arrivals.not_before()
     }

@@ -201,7 +201,7 @@ impl Simulation {
         self.progress()
     }
 
-    /// Searches for a deadlock, which ends the run. Returns whether there is one.
+    /// Searches for a deadlock; a deadlock ends the run. Returns whether there is a deadlock.
     fn search_deadlock(&mut self) -> bool {
         let bound = |partition: &Partition| partition.world.not_before(&partition.queue);
         let arrival = self.windows.iter().map(Windows::not_before);

@@ -32,7 +32,8 @@ pub(crate) struct Arrivals {
     pub(crate) leaving: Leaving,
 }
 
-/// Flows from this partition to hosts of other partitions. Each must be announced to the other partition before its packets arrive there.
+/// Flows from this partition to hosts of other partitions. Each flow must be announced to the other partition before its packets arrive
+/// there.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     /// Partition of each host; empty if the network is not divided.

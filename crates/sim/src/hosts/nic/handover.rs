@@ -133,7 +133,7 @@ impl Handover {
         if self.shapes() { source.account().rest() } else { None }
     }
 
-    /// Begins the next burst of a source, if the rules allow it; returns whether it has begun.
+    /// Begins the next burst of a source, if the rules allow it; returns whether the burst has begun.
     #[inline(never)]
     fn begins(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.is_full(source) {

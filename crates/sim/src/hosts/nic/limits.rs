@@ -40,7 +40,7 @@ impl Limits {
         }
     }
 
-    /// Returns whether the queue pair in this slot may send a packet now. Otherwise it waits for its turn.
+    /// Returns whether the queue pair in this slot may send a packet now. Otherwise the queue pair waits for its turn.
     pub(crate) fn admits(&mut self, now: Instant, slot: u32) -> bool {
         if self.turn == Some(slot) {
             self.turn = None;
@@ -63,7 +63,7 @@ impl Limits {
         self.next = now + read.max(self.config.packet_time);
     }
 
-    /// Returns the slot of the queue pair whose turn it is now, and removes it from those that wait.
+    /// Removes the queue pair whose turn it is now from the waiting queue pairs, and returns its slot.
     pub(crate) fn begin_turn(&mut self, now: Instant) -> Option<u32> {
         self.turn = None;
         if self.next > now {
@@ -96,7 +96,7 @@ impl Limits {
         arm(turn.into_iter().chain(posted).min(), &mut self.timer_at)
     }
 
-    /// Handles an event of these limits. Returns whether this event is the earliest pending event.
+    /// Handles an event. Returns whether this event is the earliest pending event.
     pub(crate) fn on_timer(&mut self, now: Instant) -> bool {
         let is_due = self.timer_at == now;
         if is_due {

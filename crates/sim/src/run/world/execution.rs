@@ -6,7 +6,7 @@ use shallows_core::event::{self, EventQueue};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Number of packets between prefetching a connection and using it. Processing them takes about as long as a memory access.
+/// Number of packets between prefetching a connection and using it. Processing these packets takes about as long as a memory access.
 const AHEAD: usize = 4;
 
 /// Number of packets between prefetching the table entry of a connection and using the connection.
