@@ -14,7 +14,7 @@ use shallows_wire::{icmp, ipv4, udp};
 #[derive(Debug)]
 pub struct Background {
     datagrams: Datagrams,
-    /// Number of datagram sources; probes are numbered after them.
+    /// Number of datagram sources; the numbers of probes follow those of these sources.
     count: u32,
     probes: Vec<Probe>,
     echoes: Vec<Echo>,

@@ -1,4 +1,4 @@
-//! A run with real TCP, from the text of a scenario to the tables of its folder.
+//! A run with real TCP, from the text of a scenario to the tables in a folder.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

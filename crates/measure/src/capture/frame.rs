@@ -515,8 +515,8 @@ mod tests {
             let header = forward(2 + 40 + reth + 1_000 + 4, PacketKind::Datagram);
             written(&STACK, &header, Some(Body::RdmaData(data)), 2_000)
         };
-        // InfiniBand, volume 1, section 9.2: operations of a reliable connection. Section 9.3: an RETH has an address of 8 bytes, a key of 4,
-        // here 0, and a length of 4, here 1,000 = 3e8.
+        // InfiniBand, volume 1, section 9.2: operations of a reliable connection. Section 9.3: an RETH has an address of 8 bytes, a key of
+        // 4, here 0, and a length of 4, here 1,000 = 3e8.
         let reth = "000000000000112200000000000003e8";
         let (places, none) = ([(true, true), (true, false), (false, false), (false, true)], "0".repeat(32));
         for (operation, opcodes) in [

@@ -21,7 +21,7 @@ pub(super) struct Numbers {
 /// Numbers of a host that has neither sent nor acknowledged data on a connection.
 pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 
-/// Direction of a connection at a port: the port's link, both hosts, and both port numbers.
+/// Direction of a connection at a port: the port's link, and the hosts and TCP port numbers of the connection.
 type Way = (u32, HostId, HostId, (u16, u16));
 
 /// Last sequence and acknowledgement numbers that each host has sent, by port and connection.

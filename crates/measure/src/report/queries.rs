@@ -143,7 +143,7 @@ impl Report {
     }
 }
 
-/// Returns JSON statistics of counts, completion times, quality and goodput. Shares and means are over complete queries.
+/// Returns JSON statistics of counts, completion times, quality and goodput. Shares and means include only complete queries.
 fn describe(queries: &[QueryOutcome]) -> Value {
     let complete: Vec<&QueryOutcome> =
         queries.iter().filter(|query| query.completion_time.is_some()).collect();

@@ -203,7 +203,7 @@ impl Host {
         slot
     }
 
-    /// Returns the receiving side that [`Self::admit`] removes for this name: the receiving side of the slot's previous connection.
+    /// Returns the receiving side that [`Self::admit`] removes for this name: that of the slot's previous connection.
     pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
         let named = self.names.get(key(header.source, name))?;
         Some(&self.receivers[named.slot as usize])

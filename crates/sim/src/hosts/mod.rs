@@ -86,8 +86,8 @@ pub(crate) trait Driver {
     /// Processes a packet that belongs to no connection; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// Announces a flow that begins at the sender in `place`; `bytes` are the sequence numbers of its bytes. Returns whether every change of
-    /// the sender must be reported.
+    /// Announces a flow that begins at the sender in `place`; `bytes` are the sequence numbers of its bytes. Returns whether every change
+    /// of the sender must be reported.
     fn traces(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool;
 
     /// Announces a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be reported.

@@ -1,5 +1,5 @@
-//! Outstanding messages of queue pairs. A sender's current flow is its oldest message that is not complete; later messages wait behind it in
-//! the send queue, although the requester may already send their packets. The receiver delivers messages in the same order.
+//! Outstanding messages of queue pairs. A sender's current flow is its oldest message that is not complete; later messages wait behind it
+//! in the send queue, although the requester may already send their packets. The receiver delivers messages in the same order.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the receiving side of the connection sends it.
+//! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the receiving side of the connection sends
+//! it.
 //!
 //! Requests and CNPs leave at once. At most one response of a queue pair waits in the NIC's queue, as with packets of other operations.
 

@@ -247,7 +247,7 @@ impl ReceiverSide {
         self.make_current(Arriving::of(framing), flows);
     }
 
-    /// Makes a flow the current one.
+    /// Makes a flow the current flow.
     pub(super) fn make_current(&mut self, arriving: Arriving, flows: &Flows) {
         let flow = arriving.flow.get();
         let size = flows.at(flow).size;
@@ -296,7 +296,7 @@ fn acknowledgement(
     (address.backward(size, transport.config.ack_ecn()).with_class(class), AckPacket { segment, name })
 }
 
-/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
+/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two bytes plus eight for each block, padded to words).
 fn sack_option_bytes(blocks: u8) -> u16 {
     if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
 }

@@ -48,7 +48,7 @@ impl Transport {
         }
     }
 
-    /// Returns the configuration of the queue pairs, which must replace TCP.
+    /// Returns the configuration of the queue pairs. Queue pairs must replace TCP.
     pub(super) fn queue_pair(&self) -> &shallows_rdma::Config {
         self.queue_pairs.as_ref().expect("packets of queue pairs have a transport with queue pairs")
     }

@@ -8,8 +8,8 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows that each have their own slot: the open window and later windows. Packets that arrive even later wait in the last
-/// slot, and are placed again when the window of that slot is open.
+/// Number of windows that each have their own slot: the open window and later windows. Packets that arrive after these windows wait in the
+/// last slot, and are placed again when the window of that slot is open.
 const SLOTS: u64 = 16;
 
 /// Maximum length of a window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.

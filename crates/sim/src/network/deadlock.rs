@@ -11,14 +11,14 @@ use shallows_switch::pfc::PRIORITIES;
 /// Paused sender: number of its link, and class.
 pub(crate) type Sender = (u32, u8);
 
-/// Pauses at one moment, of one or several partitions.
+/// Pauses of one or several partitions at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct Pauses {
     /// Senders that are paused.
     pub(crate) paused: BTreeSet<Sender>,
     /// Senders that hosts have paused for ever.
     pub(crate) endless: BTreeSet<Sender>,
-    /// Groups that pause their senders, by sender.
+    /// Priority groups that pause their senders, by sender.
     pub(crate) groups: BTreeMap<Sender, Group>,
 }
 

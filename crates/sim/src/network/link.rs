@@ -220,8 +220,8 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// Returns when a packet that starts to leave the port arrives at the far end, the index of its exit to another partition, and the
-    /// observers of the port.
+    /// Returns, for a packet that starts to leave the port, its arrival time at the far end, the index of its exit to another partition,
+    /// and the observers of the port.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };

@@ -115,8 +115,8 @@ impl<T: Copy + Default> Network<T> {
         self.pause(back, driver);
     }
 
-    /// Handles the arrival of the first packet or PFC frame in flight on a link, at a switch of a network with lossless classes. `switch` is
-    /// the number of the switch among all switches, `node` its place among the nodes.
+    /// Handles the arrival of the first packet or PFC frame in flight on a link, at a switch of a network with lossless classes. `switch`
+    /// is the number of the switch among all switches, `node` its place among the nodes.
     #[inline(never)]
     pub(super) fn receive_at_switch(
         &mut self,
@@ -216,7 +216,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Counts a packet that is refused at the far end of a link, by a host's receive buffer or else by a switch.
+    /// Counts a packet that is refused at the far end of a link, by a host's receive buffer if `is_at_host` is true, otherwise by a switch.
     pub(super) fn lose_at(&mut self, wire: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         let near = self.links.get(wire as usize).map(|link| link.number);
         let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);

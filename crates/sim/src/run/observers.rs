@@ -26,7 +26,7 @@ pub(crate) struct Observers {
     pub(crate) flows: FlowTracer,
     /// Sender of each traced flow that has begun, indexed by the flow's name.
     begun: BTreeMap<u32, Begun>,
-    /// Trace of each traced flow that begins in another partition, until the first request of its READ arrives.
+    /// Trace of each traced flow that begins in another partition. The first request of the flow's READ removes the entry.
     coming: BTreeMap<u32, u16>,
     /// Responders of traced READs that had responses left to send at the last record, by the flow's name.
     responders: BTreeMap<u32, Place>,
@@ -201,7 +201,7 @@ fn readings(endpoint: &Endpoint, bytes: &Range<u64>) -> Readings {
     ]
 }
 
-/// Returns how many bytes of a flow with these sequence numbers precede `end`.
+/// Returns how many of a flow's `bytes`, given by their sequence numbers, precede `end`.
 fn part_of(end: u64, bytes: &Range<u64>) -> f64 {
     (end.clamp(bytes.start, bytes.end) - bytes.start) as f64
 }

@@ -242,7 +242,7 @@ impl Simulation {
         self.captures.write_before(until, taps);
     }
 
-    /// Fires about `events` events of a run with a single partition. Returns the reason for which it stopped.
+    /// Fires about `events` events of a run with a single partition. Returns the reason for stopping.
     fn advance_whole(&mut self, events: u64) -> Advance {
         if self.closing {
             return self.close(events);
@@ -262,8 +262,8 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Fires about `events` events of a run with a single partition after all its flows are complete, step by step. Returns the reason for
-    /// which it stopped.
+    /// Advances a run with a single partition, whose flows are all complete, step by step by about `events` events. Returns the reason for
+    /// stopping.
     fn close(&mut self, events: u64) -> Advance {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];

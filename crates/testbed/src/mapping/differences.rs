@@ -1,4 +1,4 @@
-//! Differences between Linux and a scenario, for the reader of its results.
+//! Differences between Linux and a scenario, for readers of the results.
 
 use shallows_core::Duration;
 use shallows_scenario::{Experiment, linux_delayed_ack};
@@ -110,8 +110,8 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note if the timers of RACK-TLP differ from those of Linux. In Linux, the tail loss probe for a single segment is sent no earlier
-/// than the minimum RTO. Linux also adds `TCP_TIMEOUT_MIN` (2 ms, rounded up to ticks) to every timer of RACK-TLP
+/// Returns a note if the timers of RACK-TLP differ from those of Linux. In Linux, the tail loss probe for a single segment is sent no
+/// earlier than the minimum RTO. Linux also adds `TCP_TIMEOUT_MIN` (2 ms, rounded up to ticks) to every timer of RACK-TLP
 /// (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();

@@ -70,8 +70,8 @@ pub fn hurry(who: Who) -> bool {
 
 /// Returns the masks of the switch's processor and of the hosts' processors; `None` if the machine has only one processor.
 ///
-/// Linux processes a packet at a host on the processor that sent it, unless configured otherwise. One thread would then do the work
-/// of the switch and of the kernels of both hosts, and delay all three.
+/// By default, Linux processes a packet at a host on the processor that sent the packet. One thread would therefore do the work of the
+/// switch and of the kernels of both hosts, and delay all three.
 pub fn switch_and_hosts() -> Option<(u32, u32)> {
     // SAFETY: the kernel writes one set, for which zeros are valid; its bits are read within its size.
     let all: Vec<usize> = unsafe {
@@ -132,8 +132,8 @@ pub struct Hurried {
 }
 
 impl Hurried {
-    /// Gives the thread with this identifier priority on the processors in `mask`. Returns `None` if that is not allowed or if the thread has
-    /// ended.
+    /// Gives the thread with this identifier priority on the processors in `mask`. Returns `None` if that is not allowed or if the thread
+    /// has ended.
     fn new(thread: libc::pid_t, mask: u32) -> Option<Self> {
         let attributes = SchedulingAttributes::of(thread)?;
         // SAFETY: the kernel writes one set, for which zeros are valid.

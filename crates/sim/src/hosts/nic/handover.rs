@@ -31,7 +31,7 @@ pub(crate) trait PacketSource {
     /// Delays the next burst of a paced source after a packet with `data` bytes of data.
     fn pace(&mut self, _data: Bytes) {}
 
-    /// Called when the NIC stops pulling; `held` is true if the reason is backpressure.
+    /// Records that the NIC stops pulling; `held` is true if the reason is backpressure.
     fn hold(&mut self, _held: bool) {}
 }
 
