@@ -262,8 +262,8 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Advances a run with a single partition, whose flows are all complete, step by step by about `events` events. Returns the reason for
-    /// stopping.
+    /// Advances a run with a single partition by about `events` events, step by step, after all its flows are complete. Returns the reason
+    /// for stopping.
     fn close(&mut self, events: u64) -> Advance {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];

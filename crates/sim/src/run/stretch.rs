@@ -18,7 +18,8 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail of two windows. In each window, partitions read from one element and write to the other. The roles swap after each window.
+    /// Mail (packets and announced flows) of two windows. In each window, partitions read from one element and write to the other. The
+    /// roles swap after each window.
     mail: [Mail; 2],
     /// Last instant of the open window; `NONE` if the stretch or the run is over.
     until: AtomicU64,

@@ -39,7 +39,7 @@ pub(crate) struct Windows {
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Letterboxes, empty between two stretches. They are kept to avoid allocations.
+    /// Letterboxes of partitions, empty between two stretches; kept to avoid allocations.
     mail: [Mail; 2],
 }
 
