@@ -292,7 +292,7 @@ impl Report {
         }
     }
 
-    /// Returns whether statistics include a flow, because the flow arrived after the warm-up.
+    /// Returns whether a flow arrived after the warm-up, so that statistics include the flow.
     pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
         self.is_after_warm_up(flow.arrival)
     }

@@ -55,7 +55,7 @@ pub struct Network<T> {
     /// Near ends of links, each with its port. The links of one node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends of links: first of `links`, at the same indices, then of links from other partitions.
+    /// Far ends: of `links` first, at the same indices, then of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
     /// Whether switches run window by window: in each window, one switch after the other processes all its packets. Otherwise switches run
