@@ -1,8 +1,8 @@
 //! Adaptive retransmission timeouts: they grow while nothing is acknowledged, and shrink again with acknowledgements.
 //!
 //! The rules are those of ConnectX NICs with one range of timeouts (NVIDIA, "Adaptive Retransmission: Parameters Control", August 2025, and
-//! the fields `timeout_retry_num`, `dec_mode` and `qp_total_timeout` of the register `ROCE_ACCL`). The first timeout of a queue pair is not
-//! random, although NICs draw it from a range: runs must not depend on the order in which queue pairs open.
+//! the fields `timeout_retry_num`, `dec_mode` and `qp_total_timeout` of the register `ROCE_ACCL`). A NIC draws the first timeout of a queue
+//! pair at random from its range. Here the first timeout is fixed, because runs must not depend on the order in which queue pairs open.
 
 use shallows_core::{Duration, Instant};
 
@@ -14,9 +14,9 @@ pub(crate) struct AdaptiveTimeout {
     config: Adaptive,
     /// Present timeout.
     timeout: Duration,
-    /// Consecutive timeouts of this length.
+    /// Number of consecutive timeouts of the present length.
     attempts: u32,
-    /// Start of the first timeout since the last progress; `None` without a timeout since then.
+    /// Start of the first timeout since the last progress; `None` if no timeout has expired since then.
     stuck_since: Option<Instant>,
 }
 
@@ -30,30 +30,30 @@ impl AdaptiveTimeout {
         self.timeout
     }
 
-    /// Records that the timeout, which was started at `started`, has expired. `most` is the longest timeout.
+    /// Records that the timeout that started at `started` has expired. `most` is the longest permitted timeout.
     pub(crate) fn on_timeout(&mut self, started: Instant, most: Duration) {
         self.stuck_since.get_or_insert(started);
         self.attempts += 1;
         // `timeout_retry_num`: number of attempts with the same timeout, before the timeout is increased.
         if self.attempts == self.config.attempts {
             self.attempts = 0;
-            // The timeout of the queue pair limits all timeouts.
+            // `Config::timeout` is the upper limit.
             self.timeout = (self.timeout * 2).min(most);
         }
     }
 
-    /// Records that new data is acknowledged.
+    /// Records that new data was acknowledged.
     pub(crate) fn on_progress(&mut self) {
         self.stuck_since = None;
         self.attempts = 0;
-        // `dec_mode`: a quarter, a half or the lower bound.
+        // `dec_mode`: the timeout falls to a quarter, to a half or to the lower bound.
         self.timeout = match self.config.decrease {
             Decrease::By(divisor) => (self.timeout / divisor).max(self.config.first),
             Decrease::Reset => self.config.first,
         };
     }
 
-    /// Returns the time without progress, which begins with the first timeout.
+    /// Returns the time without progress, counted from the start of the first timeout.
     pub(crate) fn stuck_for(&self, now: Instant) -> Duration {
         self.stuck_since.map_or(Duration::ZERO, |since| now.saturating_since(since))
     }

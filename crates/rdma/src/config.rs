@@ -10,23 +10,24 @@ use crate::congestion;
 /// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Operation of the messages.
+    /// Operation of all messages: WRITE, SEND or READ.
     pub operation: Operation,
     /// Data of a full packet (path MTU), 1 to 4,096 bytes.
     pub mtu: Bytes,
     /// Loss recovery.
     pub recovery: Recovery,
-    /// Number of packets by which a packet may be ahead of the expected one before a go-back-N responder considers the expected one lost.
-    /// Zero with other recoveries, which hold all packets.
+    /// Tolerance of reordering. If a packet arrives more than this number of packets ahead of the expected packet, a go-back-N responder
+    /// considers the expected packet lost. Zero with other recoveries, whose responders keep all packets.
     pub reordering: u64,
-    /// Number of packets after which the requester sets AckReq; at least 1. It also sets AckReq in the last packet of a message, in selective
-    /// retransmissions, and if it may send no more until an acknowledgement arrives.
+    /// Number of packets after which the requester sets AckReq; at least 1. The requester also sets AckReq in the last packet of a message,
+    /// in selective retransmissions, and in a packet after which it must wait for an acknowledgement.
     pub ack_every: u32,
     /// Retransmission timeout. IRN has timeouts of its own.
     pub timeout: Duration,
     /// Settings of adaptive timeouts, which are at most `timeout`. `None` if every timeout lasts `timeout`, or if the recovery is IRN.
     pub adaptive: Option<Adaptive>,
-    /// Number of consecutive timeouts without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
+    /// Limit of consecutive timeouts without progress, each followed by a retransmission; one more timeout ends the queue pair. `None` for
+    /// no limit.
     pub retry_count: Option<u32>,
     /// Congestion notification packets.
     pub notification: Notification,
@@ -49,16 +50,17 @@ pub enum Operation {
 /// Parameters of READs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// Largest number of READs of a queue pair that were requested and have not arrived (`ibv_qp_attr.max_rd_atomic`); at least 1.
+    /// Largest number of outstanding READs of a queue pair (`ibv_qp_attr.max_rd_atomic`); at least 1.
     pub outstanding: u32,
 }
 
 /// Parameters of SENDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Send {
-    /// Receive queue of the responder; `None` if it always has a receive work request. Only with [`Recovery::GoBackN`].
+    /// Receive queue of the responder; `None` if a receive work request is always available. Requires [`Recovery::GoBackN`].
     pub receive: Option<ReceiveQueue>,
-    /// Number of RNR NAKs in a row without progress that cause a retransmission; the next one ends the queue pair. `None` for no limit.
+    /// Limit of consecutive RNR NAKs without progress, each followed by a retransmission; one more RNR NAK ends the queue pair. `None` for
+    /// no limit.
     pub rnr_retry: Option<u32>,
 }
 
@@ -91,7 +93,7 @@ pub struct Adaptive {
     pub first: Duration,
     /// Number of consecutive timeouts of the same length before they double; at least 1.
     pub attempts: u32,
-    /// Effect of an acknowledgement of new data.
+    /// Effect of an acknowledgement of new data on the timeout.
     pub decrease: Decrease,
 }
 
@@ -100,7 +102,7 @@ pub struct Adaptive {
 pub enum Decrease {
     /// The timeout is divided by this number.
     By(u64),
-    /// The timeout is the first one again.
+    /// The timeout returns to [`Adaptive::first`].
     Reset,
 }
 
@@ -113,7 +115,7 @@ pub struct Irn {
     pub low_timeout: Duration,
     /// Timeout if more than `few` packets are in flight; at least `low_timeout`.
     pub high_timeout: Duration,
-    /// Largest number of packets in flight for `low_timeout`.
+    /// Largest number of packets in flight at which `low_timeout` applies.
     pub few: u32,
 }
 
@@ -141,7 +143,8 @@ pub fn extended_headers(packet: &RdmaData) -> Bytes {
 pub const HEADERS: Bytes = Bytes(44);
 /// Largest number of hops with in-band telemetry (HPCC, SIGCOMM '19, section 4.1).
 pub const MOST_HOPS: usize = 5;
-/// Bytes of in-band telemetry in the packets of HPCC and PowerTCP: 8 for each of five hops, and a path number (SIGCOMM '19, section 4.1).
+/// Bytes of in-band telemetry in the packets of HPCC and PowerTCP: 8 for each of five hops, and 2 for a path number (SIGCOMM '19, section
+/// 4.1).
 pub const INT: Bytes = Bytes(42);
 /// Bytes of the RDMA extended transport header (RETH) of the first packet of an RDMA WRITE, and of the request of an RDMA READ.
 pub const RETH: Bytes = Bytes(16);

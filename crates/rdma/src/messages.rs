@@ -26,12 +26,12 @@ struct Message {
 /// Place of a packet in the data of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Number of bytes in the packets before it.
+    /// Number of bytes in the packets before this packet.
     pub(crate) offset: u64,
     pub(crate) len: u16,
-    /// Whether it is the first packet of its message.
+    /// Whether this packet is the first of its message.
     pub(crate) first: bool,
-    /// Whether it is the last packet of its message.
+    /// Whether this packet is the last of its message.
     pub(crate) last: bool,
 }
 

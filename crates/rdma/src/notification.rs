@@ -9,7 +9,7 @@ use crate::config::Notification;
 /// Packet that caused a CNP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
-    /// Time at which it was sent.
+    /// Time at which the packet was sent.
     pub(crate) sent_at: Instant,
     /// Whether the packet was marked with CE; otherwise it arrived out of order.
     pub(crate) marked: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Cause {
 pub(crate) struct NotificationPoint {
     /// End of the interval that the last CNP began.
     interval_end: Instant,
-    /// Whether a packet in this interval causes another CNP at the interval's end, where the next interval begins.
+    /// Whether a packet of the current interval causes another CNP at the interval's end, where the next interval begins.
     continues: bool,
     /// CNPs that will leave, and the times at which they leave.
     pending: VecDeque<(Instant, Cause)>,

@@ -10,7 +10,7 @@ pub(crate) struct Ranges<T> {
 struct Range<T> {
     start: u64,
     end: u64,
-    /// Value of the last packet.
+    /// Value of the last packet in the range.
     value: T,
 }
 
@@ -25,7 +25,7 @@ impl<T> Ranges<T> {
         self.ranges.is_empty()
     }
 
-    /// Adds a packet with a value. A packet that the set contains keeps its value.
+    /// Adds a packet with a value. A packet that the set already contains keeps its value.
     pub(crate) fn insert(&mut self, psn: u64, value: T) {
         let at = self.ranges.partition_point(|range| range.end < psn);
         let (left, right) = self.ranges.split_at_mut(at);

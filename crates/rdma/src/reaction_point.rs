@@ -1,4 +1,5 @@
-//! Reaction point of a queue pair (RP of QCN and DCQCN): the congestion control of the end that sends data, and the pacer that it sets.
+//! Reaction point of a queue pair (RP of QCN and DCQCN): the congestion control of the end that sends data, and the pacer that the
+//! congestion control sets.
 
 use shallows_core::{Bytes, Instant, Rate};
 
@@ -19,7 +20,7 @@ impl ReactionPoint {
         Self { pacer: Pacer::new(congestion.pace()), congestion }
     }
 
-    /// Passes an event to the congestion control, and applies the rate and the window that follow from it.
+    /// Passes an event to the congestion control, and applies the resulting rate and window.
     pub(crate) fn control(&mut self, config: &Config, event: impl FnOnce(&mut Algorithm, &Config)) {
         event(&mut self.congestion, config);
         self.pacer.set_pace(self.congestion.pace());

@@ -1,7 +1,7 @@
 //! The requester of RDMA READs: requests to send, and the processing of responses.
 //!
-//! A request reserves the PSNs of its responses. A response above a gap is an implied NAK (InfiniBand specification, volume 1): the requester
-//! drops it and requests the rest again from the missing response on.
+//! A request reserves the PSNs of its responses. A response above a gap is an implied NAK (InfiniBand specification, volume 1): the
+//! requester drops the response and requests everything from the missing response on again.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ pub struct ReadRequester {
     requested: u64,
     /// Whether the response `expected` was requested again because a later one has arrived.
     naked: bool,
-    /// PSN from which a NAK is new.
+    /// Lowest PSN at which a NAK is new.
     fresh_nak: u64,
     notification: NotificationPoint,
     /// CNP to send now.
     cnp: Option<Cause>,
     /// Time at which the retransmission timer was started; `Instant::MAX` while it is stopped.
     timer: Instant,
-    /// Timeouts since the last progress.
+    /// Number of timeouts since the last progress.
     retries: u32,
     ended: Option<Ended>,
     stats: Stats,
@@ -108,8 +108,8 @@ impl ReadRequester {
         }
     }
 
-    /// Processes a NAK: requests from its PSN on are missing at the responder. Its responses to earlier requests still arrive. The responder
-    /// sends one NAK per PSN, so that a second one is a duplicate from the network.
+    /// Processes a NAK: the responder lacks the requests from the NAK's PSN on. Responses to earlier requests still arrive. The responder
+    /// sends one NAK per PSN, so a second NAK for the same PSN is a duplicate from the network.
     pub fn on_nak(&mut self, psn: u64) {
         if self.ended.is_some() {
             return;
@@ -193,7 +193,7 @@ impl ReadRequester {
         self.stats
     }
 
-    /// Accepts the expected response, which shows progress.
+    /// Accepts the expected response, which counts as progress.
     fn accept(&mut self, now: Instant, response: &RdmaData) {
         debug_assert_eq!(
             response.offset, self.received,
@@ -210,7 +210,8 @@ impl ReadRequester {
         self.timer = if self.next > self.expected { now } else { Instant::MAX };
     }
 
-    /// Handles a response above a gap. The requester requests the missing one once, and then drops responses until it arrives.
+    /// Handles a response above a gap. The requester requests the missing response once, and then drops responses until the missing one
+    /// arrives.
     fn detect_gap(&mut self) {
         if !std::mem::replace(&mut self.naked, true) {
             self.stats.naks += 1;
@@ -218,7 +219,7 @@ impl ReadRequester {
         }
     }
 
-    /// Moves back to this PSN, from which on everything is requested again.
+    /// Moves the next request back to this PSN, so that everything from there on is requested again.
     fn go_back(&mut self, psn: u64) {
         self.next = psn;
         self.timer = Instant::MAX;

@@ -1,6 +1,6 @@
 //! The responder of RDMA READs: responses to send, and their congestion control.
 //!
-//! The responder has no timer of its own and keeps no response: a requester that misses one sends its request again.
+//! The responder has no timer of its own and keeps no response: a requester that misses a response sends the request again.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -35,17 +35,17 @@ pub struct ReadResponder {
     now: Instant,
 }
 
-/// Responses to a request that are not sent yet.
+/// Unsent responses to one request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     /// PSN of the next response, and the PSN after the last one.
     psn: u64,
     end: u64,
-    /// Number of bytes that the queue pair reads before the next response.
+    /// Number of bytes that precede the next response in the data of the queue pair.
     offset: u64,
     /// Bytes in the responses.
     bytes: u64,
-    /// Whether the next response is the first one.
+    /// Whether the next response is the first response to the request.
     is_new: bool,
 }
 
@@ -143,7 +143,7 @@ impl ReadResponder {
         self.reaction.on_timer(&config.congestion, now);
     }
 
-    /// Returns whether responses with some of these bytes are left to send.
+    /// Returns whether a response with some of these bytes is still unsent.
     pub fn owes(&self, bytes: &Range<u64>) -> bool {
         self.reads.iter().any(|read| bytes.contains(&read.offset))
     }
@@ -168,7 +168,7 @@ impl ReadResponder {
         self.reaction.digest()
     }
 
-    /// Adds the responses to a request, up to the PSN `end`. They replace responses to the same READ that are not sent yet.
+    /// Adds the responses to a request, up to the PSN `end`. They replace unsent responses to the same READ.
     fn execute(&mut self, request: &RdmaReadRequest, end: u64) {
         let RdmaReadRequest { psn, offset, bytes, .. } = *request;
         self.reads.retain(|read| read.end <= psn || read.psn >= end);

@@ -9,9 +9,9 @@ pub(crate) struct Scoreboard {
     arrived: Ranges<()>,
     /// Recovery point: the PSN after the last packet that was sent before the recovery began.
     point: u64,
-    /// All packets before this PSN were examined: those that are missing were retransmitted.
+    /// PSN before which all packets were examined and the missing ones were retransmitted.
     examined: u64,
-    /// Packets before this PSN are lost if they are missing.
+    /// PSN before which missing packets count as lost.
     lost_before: u64,
 }
 
@@ -28,7 +28,7 @@ impl Scoreboard {
         self.lost_before = self.lost_before.max(psn);
     }
 
-    /// Handles a timeout: retransmits from `una` on. Packets before `lost_before` are lost if they are missing.
+    /// Handles a timeout: retransmits from `una` on. Missing packets before `lost_before` count as lost.
     pub(crate) fn on_timeout(&mut self, una: u64, sent: u64, lost_before: u64) {
         self.point = sent;
         self.examined = una;

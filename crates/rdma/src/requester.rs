@@ -20,7 +20,7 @@ pub struct Stats {
     pub timeouts: u32,
     /// Retransmitted packets.
     pub retransmits: u32,
-    /// NAKs and NACKs received, without RNR NAKs.
+    /// Number of NAKs and NACKs received, not counting RNR NAKs.
     pub naks: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct Requester {
     requested: u64,
     /// Packets sent since the last AckReq.
     unrequested: u32,
-    /// PSN from which a NAK is new.
+    /// Lowest PSN at which a NAK is new.
     fresh_nak: u64,
     /// Recovery with selective retransmission, while it lasts.
     scoreboard: Option<Box<Scoreboard>>,
@@ -72,7 +72,7 @@ pub struct Requester {
     rnr_retries: u32,
     /// RNR NAKs received.
     rnr_naks: u32,
-    /// Whether a reply without new acknowledged data reported a mark that the congestion control has not seen.
+    /// Whether a reply that acknowledged no new data reported a mark that the congestion control has not processed yet.
     marked: bool,
     /// Time of the last call.
     now: Instant,
@@ -226,7 +226,7 @@ impl Requester {
         self.reaction.control(&self.config.congestion, event);
     }
 
-    /// Handles the cumulative part of a reply: all packets before its PSN have arrived.
+    /// Handles the cumulative part of a reply: all packets before the reply's PSN have arrived.
     fn acknowledge(&mut self, now: Instant, reply: &RdmaReply, telemetry: &[Telemetry]) {
         let psn = reply.psn;
         if psn > self.sent {
@@ -264,8 +264,8 @@ impl Requester {
         self.timer = if self.next > self.una { now } else { Instant::MAX };
     }
 
-    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so a second one is
-    /// a duplicate from the network.
+    /// Handles a NAK: go-back-N retransmits everything from the missing packet on. The responder sends one NAK per PSN, so a second NAK for
+    /// the same PSN is a duplicate from the network.
     fn on_nak(&mut self, now: Instant, psn: u64) {
         if psn < self.fresh_nak || psn != self.una {
             return;
@@ -275,7 +275,8 @@ impl Requester {
         self.go_back();
     }
 
-    /// Handles an RNR NAK: the requester waits, and then sends the message again. Copies of a NAK that was handled have no effect.
+    /// Handles an RNR NAK: the requester waits, and then sends the message again. Copies of an RNR NAK that was already handled have no
+    /// effect.
     fn on_rnr_nak(&mut self, now: Instant, psn: u64, timer: RnrTimer) {
         if psn != self.una || self.next == self.una {
             return;
@@ -290,7 +291,7 @@ impl Requester {
         self.rnr_until = now + timer.time();
     }
 
-    /// Handles a NACK for a packet that arrived out of order. The first one begins a recovery.
+    /// Handles a NACK for a packet that arrived out of order. The first such NACK begins a recovery.
     fn on_selective_nack(&mut self, now: Instant, arrived: u64) {
         if arrived <= self.una || arrived >= self.sent {
             return;
@@ -327,12 +328,12 @@ impl Requester {
         board.on_timeout(una, sent, lost_before);
     }
 
-    /// Returns whether a timeout is the last one.
+    /// Returns whether the next timeout ends the queue pair.
     fn is_exhausted(&self, now: Instant) -> bool {
         let Some(most) = self.config.retry_count else { return false };
         match &self.adaptive {
             None => self.retries == most,
-            // `qp_total_timeout`: the queue pair fails after a time without progress of its timeout times its number of retries.
+            // `qp_total_timeout`: the queue pair fails if it makes no progress for its timeout times its number of retries.
             Some(adaptive) => adaptive.stuck_for(now) >= self.config.timeout * u64::from(most),
         }
     }
@@ -381,8 +382,8 @@ impl Requester {
         if let Some(lost) = self.scoreboard.as_ref().and_then(|board| board.lost()) {
             return Some(lost);
         }
-        // A congestion control may close the window while no outstanding packet has AckReq. One more packet then requests the
-        // acknowledgement that opens it.
+        // A congestion control may close the window while no outstanding packet has AckReq. The requester then sends one more packet, whose
+        // acknowledgement opens the window.
         let is_allowed =
             self.next < self.messages.packets() && (self.requested <= self.una || self.has_room());
         is_allowed.then_some(self.next)

@@ -90,8 +90,8 @@ impl Responder {
         self.notification.take_due(now).map(|cause| self.cnp(cause))
     }
 
-    /// Takes a receive work request for the expected packet if it begins a SEND, and schedules the next post if it ends one. Returns the
-    /// receive queue if it is empty.
+    /// Takes a receive work request if the expected packet begins a SEND, and schedules its next post if the packet ends a SEND. Returns
+    /// the receive queue if no work request is left.
     fn take_receive(&mut self, config: &Config, now: Instant, packet: &RdmaData) -> Option<ReceiveQueue> {
         let Operation::Send(send) = config.operation else { return None };
         let queue = send.receive?;
@@ -109,8 +109,8 @@ impl Responder {
         None
     }
 
-    /// Accepts the expected packet, and the held packets that follow it. Acknowledges on request, and if a gap was filled: the packets above
-    /// the gap may have requested acknowledgements in vain.
+    /// Accepts the expected packet, and the held packets that follow it. Returns an acknowledgement on request, and also if the packet
+    /// fills a gap: packets above the gap may have requested acknowledgements that were not sent.
     fn accept(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
         debug_assert_eq!(
             packet.offset, self.received,
@@ -128,7 +128,7 @@ impl Responder {
         is_due.then_some(RdmaReplyKind::Ack)
     }
 
-    /// Handles a packet above a gap, beyond the tolerance.
+    /// Handles a packet that is ahead of the expected packet by more than the tolerance.
     fn detect_gap(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
         match config.recovery {
             // One NAK per gap: the responder then drops packets in silence until the missing one arrives.

@@ -1,6 +1,8 @@
-//! DCQCN as ConnectX NICs run it: the reaction point with three periodic timers, as NVIDIA's parameters and the authors of HPCC describe it.
+//! DCQCN as ConnectX NICs run it: a reaction point with three periodic timers, after NVIDIA's parameters and the description by HPCC's
+//! authors.
 //!
-//! It differs from the paper: a CNP sets flags, which the next α update and the next check for a decrease read, and there is no byte counter.
+//! It differs from the DCQCN paper: a CNP only sets flags, which the next update of α and the next check for a decrease read. There is no
+//! byte counter.
 
 use shallows_core::{Duration, Instant, Rate};
 
@@ -15,7 +17,7 @@ pub struct Config {
     pub alpha_period: Duration,
     /// Period of the checks for a decrease (`RATE_REDUCE_MONITOR_PERIOD`).
     pub decrease_period: Duration,
-    /// Smallest factor of a decrease (`RPG_MIN_DEC_FAC`); a factor up to 1/2 has no effect.
+    /// Smallest factor by which a decrease multiplies the rate (`RPG_MIN_DEC_FAC`); a value up to 1/2 has no effect.
     pub min_decrease_factor: f64,
     /// Period of the increases (`RPG_TIME_RESET`).
     pub increase_period: Duration,
@@ -31,7 +33,7 @@ pub struct Config {
     pub first_rate: Option<Rate>,
     /// Decreases that set the target rate to the current rate.
     pub clamp: Clamp,
-    /// Window in addition to the rate.
+    /// Limit of outstanding bytes, in addition to the rate.
     pub window: Window,
 }
 
@@ -80,21 +82,21 @@ impl Config {
 #[derive(Clone, Debug)]
 pub struct ConnectX {
     line_rate: f64,
-    /// R_C, in bits per second.
+    /// Current rate R_C, in bits per second.
     current: f64,
-    /// R_T, in bits per second.
+    /// Target rate R_T, in bits per second.
     target: f64,
     /// α after the update at `alpha_at`.
     alpha: f64,
-    /// Last update of α that `alpha` contains.
+    /// Time of the last update that `alpha` includes.
     alpha_at: Instant,
     /// Whether a CNP has arrived since `alpha_at`.
     alpha_notified: bool,
     /// Time of the first CNP, which starts the timers.
     armed: Option<Instant>,
-    /// Next check for a decrease; `None` if it would find no CNP.
+    /// Time of the next check for a decrease; `None` if no CNP has arrived since the last check.
     decrease_at: Option<Instant>,
-    /// Next increase; `None` at line rate, where an increase changes nothing.
+    /// Time of the next increase; `None` at line rate, where an increase changes nothing.
     increase_at: Option<Instant>,
     /// Number of increases since the last decrease.
     stage: u32,
@@ -103,7 +105,7 @@ pub struct ConnectX {
 }
 
 impl ConnectX {
-    /// Creates the state of a new queue pair, which sends at line rate without a limiter.
+    /// Creates the state of a new queue pair, which sends at line rate without a rate limiter.
     pub fn new(config: &Config, line_rate: Rate) -> Self {
         let line_rate = line_rate.0 as f64;
         Self {
@@ -132,8 +134,8 @@ impl ConnectX {
         self.target = self.current;
     }
 
-    /// Returns the number of updates of α that are due, and α after them. α has no effect between decreases, so it is computed when it is
-    /// needed.
+    /// Returns the number of updates of α that are due, and the value of α after them. α has no effect between decreases, so it is computed
+    /// only when it is needed.
     fn alpha_after(&self, config: &Config, now: Instant) -> (u64, f64) {
         let periods = now.saturating_since(self.alpha_at).0 / config.alpha_period.0;
         if self.armed.is_none() || periods == 0 {
@@ -214,7 +216,7 @@ impl CongestionControl for ConnectX {
 
     fn on_timer(&mut self, config: &Config, now: Instant) {
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
-            // At equal times the increase comes first, as in HPCC's repository: its event is older.
+            // If both are due at the same time, the increase comes first, as in HPCC's repository, where its event is older.
             if self.increase_at == Some(at) {
                 self.increase(config, at);
             } else {

@@ -21,11 +21,11 @@ pub struct Config {
     pub fast_recovery: u32,
     /// Rate R_AI that an additive increase adds to the target rate.
     pub additive_increase: Rate,
-    /// Rate R_HAI that a hyper increase adds to the target rate; `None` for additive increases without end.
+    /// Rate R_HAI that a hyper increase adds to the target rate; `None` if there are only additive increases.
     pub hyper_increase: Option<Rate>,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Window in addition to the rate.
+    /// Limit of outstanding bytes, in addition to the rate.
     pub window: Window,
 }
 
@@ -50,9 +50,9 @@ impl Config {
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     line_rate: f64,
-    /// R_C, in bits per second.
+    /// Current rate R_C, in bits per second.
     current: f64,
-    /// R_T, in bits per second.
+    /// Target rate R_T, in bits per second.
     target: f64,
     /// α after the last CNP.
     alpha: f64,
@@ -71,7 +71,7 @@ pub struct Dcqcn {
 }
 
 impl Dcqcn {
-    /// Creates the state of a new queue pair, which sends at line rate without a limiter (SIGCOMM '15, section 3.1).
+    /// Creates the state of a new queue pair, which sends at line rate without a rate limiter (SIGCOMM '15, section 3.1).
     pub fn new(config: &Config, line_rate: Rate) -> Self {
         let line_rate = line_rate.0 as f64;
         Self {
@@ -89,7 +89,7 @@ impl Dcqcn {
         }
     }
 
-    /// Returns α at a time. α changes nothing between two CNPs, so its decreases are computed when they are needed.
+    /// Returns α at the given time. α has no effect between two CNPs, so its decreases are computed when they are needed.
     fn alpha_at(&self, config: &Config, now: Instant) -> f64 {
         let Some(notified) = self.notified else { return self.alpha };
         // SIGCOMM '15, equation (2): α ← (1 − g)α after each period without a CNP.
@@ -98,7 +98,7 @@ impl Dcqcn {
     }
 
     /// Increases the rate after an expiry of the timer or the byte counter (SIGCOMM '15, section 3.1 and figure 7). Fast recovery has F
-    /// iterations, as the text and the fluid model (section 5) have it.
+    /// iterations, as in the paper's text and fluid model (section 5).
     fn increase(&mut self, config: &Config) {
         let (first, last) = (self.timer_stage.min(self.byte_stage), self.timer_stage.max(self.byte_stage));
         if last > config.fast_recovery {

@@ -1,6 +1,7 @@
-//! DCTCP as the authors of HPCC run it over RDMA (`CC_MODE` 8 of their repository): a rate that falls by the fraction of marked data.
+//! DCTCP as the authors of HPCC run it over RDMA (`CC_MODE` 8 of their repository): a rate that falls in proportion to the fraction of
+//! marked data.
 //!
-//! The rate stands for a window of the rate times the round-trip time.
+//! The rate corresponds to a window of the rate times the round-trip time.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -15,13 +16,13 @@ pub struct Config {
     pub additive_increase: Rate,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Window in addition to the rate.
+    /// Limit of outstanding bytes, in addition to the rate.
     pub window: Window,
 }
 
 impl Config {
-    /// Returns the parameters of HPCC's repository (`run.py`, `dctcp`) for packets with `mtu` bytes of data and a round-trip time. The
-    /// window gains a packet in a round-trip time.
+    /// Returns the parameters of HPCC's repository (`run.py`, `dctcp`) for the round-trip time `base_rtt` and packets with `mtu` bytes of
+    /// data. The rate then grows as a window does that gains one packet per round-trip time.
     pub fn hpcc_repo(mtu: Bytes, base_rtt: Duration) -> Self {
         Self {
             gain: 1.0 / 16.0,
@@ -82,7 +83,7 @@ impl CongestionControl for Dctcp {
         let ends = ack.number > self.end;
         if ends {
             // α ← (1 − g)·α + g·F (DCTCP, SIGCOMM '10, equation 1). The first acknowledgement only begins a round-trip time. The repository
-            // divides marked acknowledgements by an estimate of their number; here, bytes are counted.
+            // divides the number of marked acknowledgements by an estimate of the number of all acknowledgements; here, bytes are counted.
             if !is_first {
                 let fraction = self.marked as f64 / self.acked.max(1) as f64;
                 self.alpha = (1.0 - config.gain) * self.alpha + config.gain * fraction;

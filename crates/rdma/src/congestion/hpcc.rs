@@ -9,7 +9,7 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows,
 pub struct Config {
     /// Target utilisation η, above 0 and at most 1.
     pub target: f64,
-    /// Number of additive increases in a row after which the window follows the utilisation even if it is below the target (maxStage).
+    /// Number of additive increases in a row after which the window follows even a utilisation below the target (maxStage).
     pub max_stage: u32,
     /// Bytes that an update adds to the window (W_AI).
     pub additive_increase: Bytes,
@@ -19,7 +19,7 @@ pub struct Config {
     pub min_rate: Rate,
     /// Whether each hop has its own utilisation, reference and stage; the smallest window then applies (`MULTI_RATE` of HPCC's repository).
     pub per_hop: bool,
-    /// Whether acknowledgements that do not update the reference leave out hops without a queue (`SAMPLE_FEEDBACK`).
+    /// Whether acknowledgements that do not update the reference ignore hops without a queue (`SAMPLE_FEEDBACK`).
     pub skip_empty: bool,
 }
 
@@ -44,28 +44,28 @@ impl Config {
 /// Utilisation and reference of one hop, or of the hop with the highest utilisation.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
-    /// U.
+    /// Utilisation U.
     utilisation: f64,
     /// W_c, in bytes: the window at the last update of the reference.
     reference: f64,
-    /// incStage.
+    /// Number of additive increases in a row (incStage).
     stage: u32,
 }
 
 /// HPCC's state of one queue pair.
 #[derive(Clone, Debug)]
 pub struct Hpcc {
-    /// T, in seconds.
+    /// Base round-trip time T, in seconds.
     base_rtt: f64,
-    /// W_init, in bytes.
+    /// Window W_init of a new queue pair, in bytes.
     first: f64,
-    /// W, in bytes.
+    /// Window W, in bytes.
     window: f64,
-    /// One entry, or one for each hop.
+    /// Measurements of each hop, or only those of the hop with the highest utilisation.
     measured: Vec<Measured>,
-    /// lastUpdateSeq.
+    /// Number of acknowledged bytes beyond which the reference is updated (lastUpdateSeq).
     update_at: u64,
-    /// L: telemetry of the last acknowledgement.
+    /// Telemetry L of the last acknowledgement.
     last: Vec<Telemetry>,
     digest: Digest,
 }
@@ -86,7 +86,7 @@ impl Hpcc {
         }
     }
 
-    /// Returns u_j of a hop, and the time over which it was measured, in seconds.
+    /// Returns the utilisation u_j of a hop, and the time over which it was measured, in seconds.
     fn utilisation(&self, hop: &Telemetry, last: &Telemetry) -> (f64, f64) {
         let bytes_per_second = hop.rate.0 as f64 / 8.0;
         let passed = (hop.at - last.at).as_secs_f64();
@@ -96,7 +96,7 @@ impl Hpcc {
         (backlog / (bytes_per_second * self.base_rtt) + sent / bytes_per_second, passed)
     }
 
-    /// Includes u in U, after a time of `passed` seconds: U ← (1 − τ/T)·U + τ/T·u.
+    /// Averages into U the utilisation u that was measured over τ = `passed` seconds: U ← (1 − τ/T)·U + τ/T·u.
     fn average(&mut self, index: usize, (utilisation, passed): (f64, f64)) {
         let weight = passed.min(self.base_rtt) / self.base_rtt;
         let before = &mut self.measured[index].utilisation;
@@ -104,7 +104,7 @@ impl Hpcc {
     }
 
     /// Includes the telemetry of an acknowledgement in U (SIGCOMM '19, algorithm 1, `MeasureInflight`). Leaves out hops for which `skips`
-    /// is true. Returns the smallest window that follows, unless all hops were left out.
+    /// is true. Returns the smallest resulting window; `None` if all hops were left out.
     fn measure(
         &mut self,
         config: &Config,
@@ -136,7 +136,7 @@ impl Hpcc {
         window
     }
 
-    /// Handles an acknowledgement with the highest utilisation on the path, which switches have measured.
+    /// Handles an acknowledgement that carries the highest utilisation on the path, as measured by the switches.
     pub(super) fn on_utilisation(&mut self, config: &Config, ack: &Ack<'_>, utilisation: f64) {
         self.digest.telemetry += 1;
         // RdmaHw::UpdateRateHpPint: the first acknowledgement begins the second round trip.

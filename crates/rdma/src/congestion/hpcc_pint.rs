@@ -11,16 +11,16 @@ use super::pint;
 /// Parameters of HPCC with PINT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Parameters of HPCC. Those of hops have no effect.
+    /// Parameters of HPCC; those that concern hops have no effect.
     pub hpcc: hpcc::Config,
-    /// Base of the logarithm of a code, above 1.
+    /// Base of the logarithms in PINT's codes, above 1.
     pub log_base: f64,
     /// Share of the acknowledgements that change the window, above 0 and at most 1 (`PINT_PROB`).
     pub sampled: f64,
 }
 
 impl Config {
-    /// Returns the parameters of HPCC's repository: HPCC's, and one byte of telemetry in every packet.
+    /// Returns the parameters of HPCC's repository: those of HPCC in `hpcc`, and PINT with one byte in every packet.
     pub fn hpcc_repo(hpcc: hpcc::Config) -> Self {
         Self { hpcc, log_base: pint::LOG_BASE, sampled: 1.0 }
     }

@@ -4,12 +4,12 @@ use std::num::NonZeroU16;
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-/// Limits on what a requester sends.
+/// Rate and window that limit a requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// Rate at which packets leave, in bytes on the wire.
     pub rate: Rate,
-    /// Limit of outstanding bytes; `None` for no limit. If nothing is outstanding, one packet may leave even if it is larger.
+    /// Limit of outstanding bytes; `None` for no limit. If nothing is outstanding, one packet may leave even if it exceeds the limit.
     pub window: Option<Bytes>,
 }
 
@@ -56,7 +56,7 @@ pub enum Loss {
     Timeout,
 }
 
-/// Counts of a congestion control's actions, so that a control that never acts is visible.
+/// Counts of the signals that a congestion control received and of its actions. They reveal a control that never acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
     /// Congestion notification packets.
@@ -70,7 +70,7 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Counts a change of a rate or window.
+    /// Counts a change of a rate or window as an increase or a cut.
     pub(super) fn record(&mut self, before: f64, after: f64) {
         self.cuts += u32::from(after < before);
         self.increases += u32::from(after > before);
@@ -89,9 +89,9 @@ pub(super) fn follows(hops: &[Telemetry], earlier: &[Telemetry]) -> bool {
 pub enum Window {
     /// No window.
     None,
-    /// Bytes that the line rate sends in this round-trip time.
+    /// Bytes that a sender at line rate sends in this round-trip time.
     Fixed(Duration),
-    /// Bytes that the current rate sends in this round-trip time.
+    /// Bytes that a sender at the current rate sends in this round-trip time.
     Variable(Duration),
 }
 
@@ -109,7 +109,7 @@ impl Window {
     }
 }
 
-/// State of a congestion control. The methods take the parameters that built it.
+/// State of a congestion control. Each method expects the parameters with which the state was created.
 pub(super) trait CongestionControl {
     /// Parameters of the control.
     type Config;
@@ -134,10 +134,10 @@ pub(super) trait CongestionControl {
         None
     }
 
-    /// Handles the expiry of the deadline, which moves or clears it. The call may come late.
+    /// Handles the expiry of the deadline, and moves or clears the deadline. The call may come late.
     fn on_timer(&mut self, _config: &Self::Config, _now: Instant) {}
 
-    /// Returns the estimate α of the share of marked data at a time, if the control has one.
+    /// Returns α, the estimated share of marked data, at the given time; `None` if the control has no α.
     fn alpha(&self, _config: &Self::Config, _now: Instant) -> Option<f64> {
         None
     }

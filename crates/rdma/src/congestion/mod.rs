@@ -66,17 +66,17 @@ impl Config {
         }
     }
 
-    /// Returns whether the control reacts to congestion notification packets, which the responder must send.
+    /// Returns whether the control reacts to congestion notification packets. If so, the responder must send them.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))
     }
 
-    /// Returns whether the control reacts to marks, which acknowledgements must echo.
+    /// Returns whether the control reacts to marks. If so, acknowledgements must echo them.
     pub fn uses_ack_marks(&self) -> bool {
         matches!(self, Self::RdmaDctcp(_))
     }
 
-    /// Returns whether the control reacts to in-band telemetry, which switches must add and acknowledgements must carry.
+    /// Returns whether the control reacts to in-band telemetry. If so, switches must add it and acknowledgements must carry it.
     pub fn uses_telemetry(&self) -> bool {
         match self {
             Self::Hpcc(_) => true,
@@ -85,7 +85,7 @@ impl Config {
         }
     }
 
-    /// Returns the parameters of PINT, with which switches must measure their utilisation, if the control reacts to it.
+    /// Returns the parameters with which switches measure utilisation for PINT; `None` if the control does not use PINT.
     pub fn pint(&self) -> Option<pint::Config> {
         if let Self::HpccPint(config) = self { Some(config.of_switches()) } else { None }
     }
@@ -100,13 +100,13 @@ impl Config {
     }
 }
 
-/// Defines [`Algorithm`] and passes each call to the current variant.
+/// Defines [`Algorithm`], which passes each call to its variant.
 macro_rules! algorithms {
     ($($name:ident($state:ty)),*) => {
-        /// State of a congestion control. The methods take the configuration that built it.
+        /// State of a congestion control. Each method expects the configuration with which the state was built.
         #[derive(Clone, Debug)]
         pub enum Algorithm {
-            /// No congestion control: this is the rate of the NIC's link.
+            /// No congestion control; contains the rate of the NIC's link.
             None(Rate),
             $(
                 #[doc = concat!("See [`Config::", stringify!($name), "`].")]
@@ -155,8 +155,8 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Returns the time at which [`Self::on_timer`] must be called, if any. Only a queue pair with unacknowledged or unsent data
-            /// needs it.
+            /// Returns the time at which [`Self::on_timer`] must be called, if any. The call is needed only while the queue pair has
+            /// unacknowledged or unsent data.
             pub fn deadline(&self) -> Option<Instant> {
                 match self {
                     Self::None(_) => None,
@@ -164,7 +164,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Handles the expiry of the deadline, which moves or clears it.
+            /// Handles the expiry of the deadline, and moves or clears the deadline.
             pub fn on_timer(&mut self, config: &Config, now: Instant) {
                 match (self, config) {
                     $((Self::$name(state), Config::$name(config)) => state.on_timer(config, now),)*
@@ -172,7 +172,7 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Returns the estimate α of the share of marked data at a time, if the control has one.
+            /// Returns α, the estimated share of marked data, at the given time; `None` if the control has no α.
             pub fn alpha(&self, config: &Config, now: Instant) -> Option<f64> {
                 match (self, config) {
                     $((Self::$name(state), Config::$name(config)) => state.alpha(config, now),)*
@@ -206,7 +206,7 @@ algorithms!(
 );
 
 impl Algorithm {
-    /// Handles a call that no control but `None` may receive with this configuration.
+    /// Checks that both the state and the configuration are `None`.
     fn assert_none(&self, config: &Config) {
         assert!(
             matches!((self, config), (Self::None(_), Config::None)),

@@ -1,5 +1,5 @@
-//! PINT (Ben Basat et al., SIGCOMM '20): telemetry of one or two bytes per packet. For HPCC, it is the highest utilisation of a port on the
-//! path, as a logarithm. Switches measure the utilisation themselves.
+//! PINT (Ben Basat et al., SIGCOMM '20): telemetry of one or two bytes per packet. For HPCC, the telemetry is the logarithm of the highest
+//! utilisation of a port on the path. The switches measure the utilisation.
 //!
 //! Rules and constants are those of HPCC's repository (`pint.cc`, `switch-node.cc`), with exact arithmetic. The repository's switches
 //! approximate logarithms by tables, as hardware does.
@@ -19,18 +19,18 @@ pub struct Config {
     pub base_rtt: Duration,
 }
 
-/// Base of the logarithm of HPCC's repository, with which a code has one byte.
+/// Base of the logarithms in HPCC's repository. With this base, a code has one byte.
 pub const LOG_BASE: f64 = 1.05;
 
-/// Number of steps of the utilisation 1, and largest utilisation (`max_concurrent`).
+/// Number of steps into which a utilisation of 1 is divided; also the largest utilisation (`max_concurrent`).
 const STEPS: f64 = 512.0;
 
 impl Config {
-    /// Returns the code of a utilisation: one more than its logarithm. Rounds up or down at random, so that the expected value of [`Self::decode`] is the utilisation,
-    /// rounded up to a step. `uniform` is a random number from 0 to 1.
+    /// Returns the code of a utilisation: its logarithm plus one, rounded up or down at random. The expected value of [`Self::decode`] is
+    /// then the utilisation, rounded up to a step. `uniform` is a random number from 0 to 1.
     pub fn encode(&self, utilisation: f64, uniform: f64) -> NonZeroU16 {
         let steps = (utilisation * STEPS).ceil().clamp(1.0, STEPS * STEPS);
-        // The largest logarithm of at most `steps`.
+        // The search finds the largest logarithm whose power is at most `steps`.
         let (mut lower, mut beyond) = (0, u16::MAX);
         while beyond - lower > 1 {
             let middle = lower + (beyond - lower) / 2;
@@ -52,7 +52,7 @@ pub fn header(log_base: f64) -> Bytes {
     if power(log_base, 256) > STEPS * STEPS { Bytes(1) } else { Bytes(2) }
 }
 
-/// Returns `base` to the power of `exponent`. Unlike functions of the system, it gives the same bits on every machine.
+/// Returns `base` to the power of `exponent`. Unlike the system's functions, this function returns the same bits on every machine.
 fn power(base: f64, mut exponent: u16) -> f64 {
     let (mut result, mut square) = (1.0, base);
     while exponent > 0 {
@@ -68,7 +68,7 @@ fn power(base: f64, mut exponent: u16) -> f64 {
 /// Utilisation of a port: a moving average over the round-trip time T.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortUtilisation {
-    /// U.
+    /// Average utilisation U.
     average: f64,
     /// Time of the last departure.
     at: Instant,
@@ -79,8 +79,8 @@ pub struct PortUtilisation {
 }
 
 impl PortUtilisation {
-    /// Includes a packet that leaves the port, and returns U: U ← (1 − τ/T)·U + τ·q/(B·T²) + b/(B·T). τ is the time since the last departure,
-    /// at most T, q the backlog, and b the bytes of the last packet, which were sent in this time.
+    /// Adds a departing packet to U, and returns U: U ← (1 − τ/T)·U + τ·q/(B·T²) + b/(B·T). τ is the time since the last departure, at most
+    /// T; q is the backlog; b is the size in bytes of the last packet, which was sent in this time.
     pub fn on_departure(&mut self, base_rtt: Duration, hop: &Telemetry) -> f64 {
         let rtt = base_rtt.as_secs_f64();
         let passed = hop.at.saturating_since(self.at).as_secs_f64().min(rtt);

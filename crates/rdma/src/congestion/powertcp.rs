@@ -7,7 +7,7 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows,
 /// Parameters of PowerTCP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Measurement of the power.
+    /// Signal from which the power is measured.
     pub signal: Signal,
     /// Weight γ of the newest window, above 0 and at most 1.
     pub weight: f64,
@@ -19,7 +19,7 @@ pub struct Config {
     pub min_rate: Rate,
 }
 
-/// Measurement of the power.
+/// Signal from which the power is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// In-band telemetry (PowerTCP, algorithm 1).
@@ -41,7 +41,8 @@ impl Config {
     }
 }
 
-/// Smallest normalised current by delay. If the queue drains, the measured current can be negative. The authors' code has the same limit.
+/// Smallest normalised current of θ-PowerTCP. While the queue drains, the measured current can be negative. The authors' code has the same
+/// limit.
 const MIN_CURRENT: f64 = 0.5;
 
 /// PowerTCP's state of one queue pair.

@@ -1,6 +1,7 @@
 //! Swift (Kumar et al., SIGCOMM '20): a window that follows a target delay, which depends on the window.
 //!
-//! Swift has one window for the fabric and one for the endpoint. This is the window for the fabric; hosts here have no endpoint delay.
+//! Swift has one window for the fabric and one for the endpoint. This module implements the window for the fabric; simulated hosts have no
+//! endpoint delay.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -107,7 +108,7 @@ impl Swift {
         }
     }
 
-    /// Sets the window. Swift decreases it at most once per round-trip time.
+    /// Sets the window. A decrease restarts the round-trip time within which Swift does not decrease the window again.
     fn set(&mut self, config: &Config, now: Instant, window: f64) {
         let window = window.clamp(config.min_window, config.max_window);
         if window < self.window {

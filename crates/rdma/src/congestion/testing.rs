@@ -1,4 +1,4 @@
-//! A bottleneck for tests: equal flows through one hop, as a fluid in small steps.
+//! A bottleneck for tests: a fluid model, in small time steps, of equal flows through one hop.
 
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -12,10 +12,10 @@ pub(super) const T: Duration = Duration::from_micros(13);
 pub(super) const CAPACITY: Rate = Rate::from_gbps(100);
 /// Bytes that the hop sends in `T`.
 pub(super) const BDP: f64 = 162_500.0;
-/// Number of steps of a run in `T`.
+/// Number of time steps in `T`.
 const STEPS: usize = 20;
 
-/// End of a run.
+/// State at the end of a run.
 pub(super) struct End<C> {
     /// One of the flows.
     pub(super) flow: C,

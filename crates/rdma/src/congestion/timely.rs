@@ -7,7 +7,7 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Window};
 /// Parameters of TIMELY.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Rule between the two thresholds.
+    /// Rule for RTTs between the two thresholds.
     pub rule: Rule,
     /// Acknowledgements that update the rate.
     pub update: Update,
@@ -29,11 +29,11 @@ pub struct Config {
     pub min_rate: Rate,
     /// Rate of a new queue pair; `None` for line rate.
     pub first_rate: Option<Rate>,
-    /// Window in addition to the rate.
+    /// Limit of outstanding bytes, in addition to the rate.
     pub window: Window,
 }
 
-/// Rule between the two thresholds.
+/// Rule for RTTs between the two thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The sign of the gradient decides between an increase and a decrease (TIMELY, algorithm 1).

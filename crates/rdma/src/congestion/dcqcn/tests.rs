@@ -92,9 +92,9 @@ fn the_limiter_ends_at_line_rate_and_the_minimum_holds() {
 const NP_WINDOW: f64 = 50e-6;
 const PACKET: Bytes = Bytes(1_000);
 
-/// Changes of an unmarked flow at the expiries of its counters, each from the same current and target rate.
+/// Rate changes of an unmarked flow at the expiries of its counters, each computed from the same current and target rates.
 struct Increases {
-    /// Number of packets before each expiry, and the changes of current and target rate.
+    /// Number of packets before each expiry, and the changes of the current and the target rate at that expiry.
     expiries: Vec<(f64, f64, f64)>,
 }
 
@@ -121,7 +121,7 @@ impl Increases {
         Self { expiries }
     }
 
-    /// Returns the mean changes of current and target rate between two marks, which a packet receives with probability `p`.
+    /// Returns the mean changes of the current and the target rate between two marks, if each packet is marked with probability `p`.
     fn between_marks(&self, p: f64) -> (f64, f64) {
         self.expiries.iter().fold((0.0, 0.0), |(current, target), (packets, by_current, by_target)| {
             let weight = libm::pow(1.0 - p, *packets);
@@ -131,10 +131,11 @@ impl Increases {
 }
 
 /// Returns the marking probability at which a flow keeps the mean rate `rate` in the fluid model (SIGCOMM '15, section 5). In the model,
-/// a share of the windows of 50 µs cuts the rate, and counters restart at each mark. The changes of each event are those of the code.
+/// the rate is cut in each window of 50 µs that contains a mark, and each mark restarts the counters. The code under test supplies the
+/// change of the rate at each event.
 fn fixed_point(config: &Config, rate: f64) -> f64 {
     let per_second = rate / 8e3;
-    // Expiries whose weight is below e⁻²⁰ do not count at the smallest p of the search.
+    // At the smallest p of the search, expiries whose weight is below e⁻²⁰ are left out.
     let gap = 20.0 / 1e-4;
     let spread = 1e9;
     let (even, apart) = (
