@@ -19,9 +19,9 @@ pub enum DropReason {
     PushedOut,
     /// A marker dropped the packet, ECN-capable or not.
     Early,
-    /// A marker chose to mark the packet, but the packet was not ECN-capable.
+    /// A marker chose to mark a packet that was not ECN-capable.
     NotEct,
-    /// A marker chose to mark a pure acknowledgement, but it was not ECN-capable.
+    /// A marker chose to mark a pure acknowledgement that was not ECN-capable.
     NotEctAck,
     /// The link of the port was down when the packet arrived, or went down while the packet waited.
     LinkDown,

@@ -17,7 +17,7 @@ pub enum Config {
         /// Seed of each switch. Different seeds make the choices of successive switches independent.
         seeds: Vec<u64>,
     },
-    /// A uniform hash of the five-tuple, with its two ends sorted. Both directions of a connection take the same path.
+    /// A uniform hash of the five-tuple after its two ends have been sorted. Both directions of a connection take the same path.
     Symmetric {
         /// Seed of each switch. All switches of a tier share one seed, so that the switches at both ends of a path choose in the same
         /// way.

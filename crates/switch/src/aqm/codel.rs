@@ -1,8 +1,7 @@
-//! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while the shortest waiting time stays above a
-//! target.
+//! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while the shortest waiting time stays above a target.
 //!
 //! The pseudo-code of RFC 8289 §5 removes packets from the queue in a loop. In this crate the port removes each packet, and CoDel decides
-//! whether to drop it. As in the RFC, a dropped packet should take no time on the wire (`egress_drop = "free"`). Each queue has its own
+//! whether to drop it. With `egress_drop = "free"`, a dropped packet takes no time on the wire, as in the RFC. Each queue has its own
 //! state.
 
 use shallows_core::packet::{Ecn, Header};

@@ -51,7 +51,7 @@ pub enum Average {
     /// The mean of the *N* gradients (Algorithm 1).
     #[default]
     MeanOfRatios,
-    /// The growth over the last *N* samples divided by their total time. A pause makes it smaller, because the total time includes the
+    /// The growth over the last *N* samples divided by their total time. A pause lowers this ratio, because the total time includes the
     /// pause. Until *N* samples exist, growth and time count from the first dequeue.
     RatioOfSums,
 }

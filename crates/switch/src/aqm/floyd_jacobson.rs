@@ -2,8 +2,8 @@
 //!
 //! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
 //! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
-//! number when the queue overflows.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
-//! automatic configuration. `red` implements RED as switches do, by default without an average.
+//! number when the queue overflows.) Where ns-2's rules (red.cc) differ from the paper's, a parameter selects either;
+//! [`Thresholds::Automatic`] is ns-2's automatic configuration. `red` implements RED as switches do, by default without an average.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -207,7 +207,7 @@ pub struct FloydJacobson {
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     value: f64,
-    /// Idle time of the port that the average already includes.
+    /// Part of the port's idle time that the average already includes.
     idle: Duration,
     /// Packets or bytes since the last mark.
     count: u64,
@@ -234,7 +234,7 @@ enum Judgement {
 }
 
 impl FloydJacobson {
-    /// Creates a marker at a port with this many `queues`. `stream` supplies its random numbers.
+    /// Creates a marker at a port with this many `queues`. `stream` supplies the random numbers.
     ///
     /// # Panics
     ///

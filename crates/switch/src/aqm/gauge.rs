@@ -84,7 +84,8 @@ impl From<Bytes> for Level {
     }
 }
 
-/// Range of backlogs in which a marker acts on some packets. It acts on none up to `kmin`, and on all at or above `kmax`.
+/// Range of backlogs in which a marker acts on some packets. The marker acts on no packet up to `kmin`, and on every packet at or above
+/// `kmax`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Quantity that the marker compares.

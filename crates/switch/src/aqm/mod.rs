@@ -60,7 +60,7 @@ pub struct MarkerCounts {
 }
 
 impl Installed {
-    /// Builds the marker of `config` for a port whose queues have these `shares`. `stream` supplies its random numbers.
+    /// Builds the marker of `config` for a port whose queues have these `shares`. `stream` supplies the random numbers.
     pub fn new(config: &Placed, shares: &[Share], stream: Stream) -> Self {
         Self {
             marker: config.marker.build(shares, stream),
@@ -121,7 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Passes to the marker an event that needs no verdict: calls `news` with the marker if it handles the packet's queue.
+    /// Passes to the marker an event that needs no verdict: calls `news` with the marker if the marker handles the packet's queue.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
@@ -192,7 +192,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Builds the marker for a port whose queues have these `shares`. `stream` supplies its random numbers.
+    /// Builds the marker for a port whose queues have these `shares`. `stream` supplies the random numbers.
     pub fn build(&self, shares: &[Share], stream: Stream) -> Marker {
         match *self {
             Self::MqEcn(ref config) => MqEcn::new(config, shares, stream).into(),
@@ -264,7 +264,7 @@ impl Config {
         match self {
             Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
             Self::FloydJacobson(config) => config.scope == Scope::Pool,
-            // `true` is always correct for another marker; it only costs speed.
+            // For any other marker, `true` is correct and only costs speed.
             other => !matches!(
                 other,
                 Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_)

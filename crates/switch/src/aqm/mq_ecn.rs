@@ -113,7 +113,7 @@ pub enum IdleSince {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct MqEcn {
-    /// *T_round* in picoseconds.
+    /// *T_round*: smoothed round time, in picoseconds.
     round_time: f64,
     /// Smoothed sum of the weights of backlogged queues.
     weight_sum: f64,
@@ -150,7 +150,7 @@ enum LinkShare {
 }
 
 impl MqEcn {
-    /// Creates a marker for queues with these `shares`. `stream` supplies its random numbers.
+    /// Creates a marker for queues with these `shares`. `stream` supplies the random numbers.
     ///
     /// # Panics
     ///
@@ -214,8 +214,7 @@ impl MqEcn {
         }
     }
 
-    /// Counts the idle time before an arrival at an empty port: for each whole *T_idle*, "as if we get a T_sample of 0"
-    /// (§3.3.1).
+    /// Counts the idle time before an arrival at an empty port: each whole *T_idle* counts "as if we get a T_sample of 0" (§3.3.1).
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         let since = match self.config.idle_since {
             IdleSince::LinkFree => port.busy_until,

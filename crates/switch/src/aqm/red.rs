@@ -1,6 +1,6 @@
 //! RED-style ECN marking as switches implement it: the probability depends on the backlog, which may be averaged.
 //!
-//! The curve is that of WRED profiles and of the SONiC test plan: zero up to Kmin, linear from Kmin to Pmax at Kmax, one above. Each
+//! The curve is that of WRED profiles and of the SONiC test plan: zero up to Kmin, then linear up to Pmax at Kmax, and one above Kmax. Each
 //! packet is decided independently, unless marks are spaced as in BCC's released simulator. `floyd_jacobson.rs` implements RED as
 //! published, whose average includes every arrival and the idle times.
 
@@ -81,7 +81,7 @@ pub struct Red {
 }
 
 impl Red {
-    /// Creates a marker at a port with this many `queues`. `stream` supplies its random numbers.
+    /// Creates a marker at a port with this many `queues`. `stream` supplies the random numbers.
     ///
     /// # Panics
     ///

@@ -18,7 +18,8 @@ use super::pool::{Account, Pool};
 pub struct Config {
     /// *α_p* of each priority; the last value also applies to all later priorities.
     pub alpha: Vec<f64>,
-    /// Share of its threshold at which a queue becomes congested and counts in *n_p*. Checked when a packet joins or leaves the queue.
+    /// Share of its threshold at which a queue becomes congested and counts in *n_p*. The check takes place when a packet joins or leaves
+    /// the queue.
     pub congested: f64,
     /// Bytes that a port sends between two measurements of drain rates: about as many as in one round-trip time.
     pub window: Bytes,

@@ -35,7 +35,7 @@ impl Cell {
         self.0 * size.0.div_ceil(self.0.0)
     }
 
-    /// Returns `size` bytes of memory rounded down to whole cells.
+    /// Returns `size` rounded down to whole cells.
     pub fn whole(self, size: Bytes) -> Bytes {
         self.0 * (size.0 / self.0.0)
     }

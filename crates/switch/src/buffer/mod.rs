@@ -87,8 +87,8 @@ pub enum Policy {
 }
 
 impl Config {
-    /// Returns the maximum memory that each of `busy` ports occupies in steady state. The ports share a pool of size `pool`. Each has one
-    /// queue with `reserved` reserved bytes, and every packet has the size `packet`.
+    /// Returns the maximum memory that each of `busy` ports occupies in steady state. The ports share a pool of size `pool`. Each port has
+    /// one queue with `reserved` reserved bytes, and every packet has the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         let reserved = self.reserved_rule.usable(reserved, packet);
@@ -360,8 +360,9 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less. This applies to every queue that
-    /// shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. `false` does not mean that there is no room.
+    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less. The result applies to every queue
+    /// that shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. If the result is `false`, there may still
+    /// be room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];

@@ -14,7 +14,7 @@ use super::interface::Discipline;
 use crate::buffer::Limit;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
-/// Parameters; the defaults are ns-2's, except for the hash.
+/// Parameters of hashed DRR; the defaults are ns-2's, except for the hash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Number of buckets (`buckets_`).

@@ -123,7 +123,7 @@ impl Config {
         }
     }
 
-    /// Builds the discipline of a port whose link has the given rate. `stream` supplies its random numbers.
+    /// Builds the discipline of a port whose link has the given rate. `stream` supplies the random numbers.
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
@@ -150,8 +150,8 @@ macro_rules! disciplines {
             )*
         }
 
-        /// Evaluates an expression with a name for the discipline inside an [`AnyDiscipline`]. The expression is compiled for each type of
-        /// discipline, so that its calls need no further dispatch.
+        /// Evaluates an expression in which a name stands for the discipline inside an [`AnyDiscipline`]. The expression is compiled for
+        /// each type of discipline, so that its calls need no further dispatch.
         macro_rules! with_discipline {
             ($d any:expr, $d discipline:ident => $d body:expr) => {
                 match $d any {

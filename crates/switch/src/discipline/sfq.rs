@@ -15,7 +15,7 @@ use super::interface::Discipline;
 use super::periodic::Periodic;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
-/// Parameters. The default sizes are ns-2's; all other defaults are McKenney's.
+/// Parameters of SFQ. The default sizes are ns-2's; all other defaults are McKenney's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Number of buckets.

@@ -17,7 +17,7 @@ pub struct Link {
     pub propagation: Duration,
     /// Largest packet in either direction, with its framing.
     pub packet: Bytes,
-    /// Bytes that the sender may still send between the arrival of the PFC frame and its response; see [`super::largest_response`].
+    /// Bytes that the sender may still send after the arrival of the PFC frame, until it responds; see [`super::largest_response`].
     pub response: Bytes,
 }
 

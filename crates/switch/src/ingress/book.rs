@@ -88,7 +88,7 @@ impl IngressBook {
     }
 
     /// Stores a packet in the room that [`Self::room`] has returned for it; the book must not have changed since then. Returns whether
-    /// groups have changed their state: there are signals ([`Self::next_signal`]).
+    /// groups have changed their state, so that [`Self::next_signal`] has signals.
     #[inline(always)]
     pub fn store(&mut self, group: GroupId, room: Room) -> bool {
         debug_assert_eq!(self.place(group, room.cells), Ok(room.place), "the room of group {group:?}");
@@ -110,8 +110,8 @@ impl IngressBook {
         self.groups[group.0 as usize].counters.dropped += 1;
     }
 
-    /// Frees the cells of a packet of `size` that leaves `group`. Returns whether groups have changed their state: there are signals
-    /// ([`Self::next_signal`]).
+    /// Frees the cells of a packet of `size` that leaves `group`. Returns whether groups have changed their state, so that
+    /// [`Self::next_signal`] has signals.
     #[inline(always)]
     pub fn release(&mut self, group: GroupId, size: Bytes) -> bool {
         let cells = self.cells(size);
@@ -191,7 +191,8 @@ impl IngressBook {
         }
     }
 
-    /// Changes the states of the groups that the arrival or departure of a packet of `group` has made due. Returns whether there are signals.
+    /// Pauses or resumes each group whose state must change after the arrival or departure of a packet of `group`. Returns whether there
+    /// are signals.
     #[inline(never)]
     fn test(&mut self, group: GroupId, is_arrival: bool) -> bool {
         let account = &mut self.groups[group.0 as usize];

@@ -37,7 +37,7 @@ impl ClassMaps {
         self.group_of_class[usize::from(self.class(dscp) % 64)]
     }
 
-    /// Returns whether the traffic class of every DSCP is the DSCP.
+    /// Returns whether the traffic class of every DSCP equals the DSCP.
     pub fn keep_dscp(&self) -> bool {
         (0..).zip(&self.class_of_dscp).all(|(dscp, &class): (u8, _)| dscp == class)
     }

@@ -35,12 +35,12 @@ pub enum Compares {
     /// The state after the packet has been added to its group and to the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     #[default]
     With,
-    /// The state with the packet counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arrival of the
-    /// group can pause its sender, and only a departure of the group can resume it.
+    /// The state with the packet counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arriving
+    /// packet of the group can pause the group's sender, and only a departing packet of the group can resume it.
     HpccRepo,
     /// The state after the packet has been added to its group and to the pool, as in ns3-datacenter (`switch-mmu.cc`). Only a packet of the
-    /// group that goes to headroom pauses its sender, and only a departure of the group can resume it. While the group uses headroom, all its
-    /// packets go there.
+    /// group that goes to headroom pauses the group's sender, and only a departing packet of the group can resume it. While the group uses
+    /// headroom, all its packets go there.
     #[serde(rename = "ns3-datacenter")]
     Ns3Datacenter,
 }
@@ -82,7 +82,7 @@ pub enum GroupLimit {
 pub struct Lossless {
     /// Memory for packets that arrive after the pause (`xoff`). With a headroom pool, the maximum part of that pool for this group.
     pub headroom: Bytes,
-    /// The group may be resumed when it uses at most this much shared memory, whatever its limit is (`xon`).
+    /// Shared memory at or below which the group may be resumed, whatever the group's limit is (`xon`).
     pub xon: Bytes,
     /// Distance below the limit at which the group is resumed (`xon_offset`).
     pub xon_offset: Bytes,

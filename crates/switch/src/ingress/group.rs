@@ -145,7 +145,8 @@ impl Account {
         }
     }
 
-    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells, if it used all of them.
+    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells, if the group alone
+    /// uses them.
     pub(super) fn calm_below(&self, size: u64, compares: Compares) -> u64 {
         // More used cells leave fewer free cells and raise the number of free cells at which the group is paused.
         let can_pause = |used: u64| size - used <= self.limit.fires_at(used, compares);
@@ -208,7 +209,8 @@ impl Account {
     /// Returns the smallest number of free cells in the pool at which the paused group is resumed; `None` while the group uses headroom.
     ///
     /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). The group must also have freed its headroom,
-    /// so that all of it is available after the next pause. Nor may the group be at its limit, because it would be paused again at once.
+    /// so that all of it is available after the next pause. The group must also be below its limit, because otherwise it would be paused
+    /// again at once.
     pub(super) fn resumes_at(&self, compares: Compares) -> Option<u64> {
         let thresholds = self.lossless.as_ref().filter(|_| self.headroom == 0)?;
         let below = if self.shared <= thresholds.xon {

@@ -44,10 +44,10 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Number of free cells at and above which no sending group is paused: an upper bound, one more than the largest number at which one of
-    /// them is paused.
+    /// Number of free cells at and above which no sending group is paused: an upper bound, one more than the largest number at which a
+    /// sending group is paused.
     pub(super) pauses_below: u64,
-    /// Number of free cells below which no paused group is resumed: a lower bound over these groups.
+    /// Number of free cells below which no paused group is resumed: a lower bound over all paused groups.
     pub(super) resumes_from: u64,
     /// Number of paused groups.
     pub(super) paused: u32,

@@ -9,8 +9,8 @@ use super::frame::{Frame, PRIORITIES, pause_time};
 pub struct Config {
     /// Duration of each pause in quanta, at least 1.
     pub quanta: u16,
-    /// Time in quanta after which a pause is repeated, at least 1; `None` if it is not repeated. If it is not below `quanta`, a pause expires
-    /// before it is repeated.
+    /// Time in quanta after which a pause is repeated, at least 1; `None` for no repetition. If this time is not below `quanta`, a pause
+    /// expires before its repetition.
     pub refresh: Option<u16>,
 }
 

@@ -14,9 +14,9 @@ pub struct ReceiveConfig {
     pub packet_time: Duration,
     /// Size of the buffer.
     pub size: Bytes,
-    /// The NIC pauses its switch when the buffer holds more than this.
+    /// Backlog above which the NIC pauses its switch.
     pub xoff: Bytes,
-    /// The NIC resumes its switch when the buffer holds at most this.
+    /// Backlog at or below which the NIC resumes its switch.
     pub xon: Bytes,
 }
 

@@ -1,9 +1,9 @@
-//! The PFC watchdog of a switch, which ends the effect of a pause that does not end (PFC storm).
+//! The PFC watchdog of a switch, which lets a queue ignore a pause that lasts too long (PFC storm).
 //!
 //! The algorithm is SONiC's for Broadcom chips (sonic-swss, orchagent/pfc_detect_broadcom.lua and pfc_restore.lua). At each poll, a queue
 //! counts as stormed for the time since the last poll if it was paused at both polls, has not been resumed in between, and has received PFC
-//! frames. A queue that is stormed for the detection time ignores pauses. Once no PFC frame has come for the restoration time, it obeys
-//! again.
+//! frames. A queue that is stormed for the detection time ignores pauses. Once no PFC frame has come for the restoration time, the queue
+//! obeys pauses again.
 
 use shallows_core::Duration;
 

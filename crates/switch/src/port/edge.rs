@@ -15,7 +15,7 @@ use crate::queue::{DropReason, Held, Item, Left, QueueState};
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) rate: Rate,
-    /// Picoseconds that a byte takes, if this is a whole number; otherwise zero. It saves a division per packet.
+    /// Transmission time of a byte in picoseconds, if this is a whole number; otherwise zero. The field saves a division per packet.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
     /// State of all queues together; with one queue, the state of that queue.
@@ -50,7 +50,7 @@ enum Admission {
     Drop(DropReason),
 }
 
-/// Returns the picoseconds that a byte takes at this rate if this is a whole number; otherwise zero.
+/// Returns the transmission time of a byte at this rate in picoseconds, if this is a whole number; otherwise zero.
 ///
 /// # Panics
 ///
@@ -74,7 +74,8 @@ fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, vie
 }
 
 impl Edge {
-    /// Handles an arriving packet of an elaborate port. It is compiled out of line, so that the other kind of port needs fewer registers.
+    /// Handles an arriving packet of an elaborate port. The function is compiled out of line, so that the code for other ports needs fewer
+    /// registers.
     #[inline(never)]
     pub(super) fn receive_elaborate<T: Copy + Default>(
         &mut self,
@@ -161,7 +162,7 @@ impl Edge {
         }
     }
 
-    /// Sends the next waiting packet of an elaborate port; the link must be free. It is compiled out of line.
+    /// Sends the next waiting packet of an elaborate port; the link must be free. The function is compiled out of line.
     #[inline(never)]
     pub(super) fn transmit_elaborate<T: Copy + Default>(
         &mut self,

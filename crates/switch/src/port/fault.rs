@@ -9,13 +9,12 @@ use crate::buffer::SharedBuffer;
 use crate::discipline::{Discipline, with_discipline};
 
 impl<T: Copy + Default> Port<T> {
-    /// Records that the link goes down. All waiting packets are dropped: they free their memory, and their payloads are added to
-    /// `dropped`. Arriving packets are dropped too, until [`Self::link_up`]. The reason is
-    /// [`DropReason::LinkDown`](super::DropReason::LinkDown).
+    /// Records that the link goes down. All waiting packets are dropped: they free their memory, and their payloads are added to `dropped`.
+    /// Arriving packets are dropped too, until [`Self::link_up`]. The reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
     ///
-    /// No packet waits until the link comes back. Linux resets the queueing discipline of a device without carrier and drops packets sent
-    /// to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other ports need
-    /// the memory. Paused queues are resumed, because no resume frame can arrive over the link.
+    /// The port keeps no packet until the link comes back. Linux resets the queueing discipline of a device without carrier and drops
+    /// packets sent to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other
+    /// ports need the memory. Paused queues are resumed, because no resume frame can arrive over the link.
     pub fn link_down(&mut self, now: Instant, buffer: &mut SharedBuffer, dropped: &mut impl Extend<T>) {
         let Self { edge, queues } = self;
         edge.halted = false;

@@ -80,7 +80,7 @@ pub(super) struct Elaborate<T> {
     pub(super) discipline: AnyDiscipline<T>,
 }
 
-/// State of a port around its discipline.
+/// State of a port in addition to that of its discipline.
 #[derive(Clone, Debug)]
 pub(super) struct Around {
     /// Counters of each queue; empty if there is only one queue.

@@ -151,7 +151,7 @@ struct Gps {
 struct Sending {
     since: Instant,
     work: u64,
-    /// Part of `work` by which virtual time has already advanced.
+    /// Part of `work` that virtual time already includes.
     counted: u64,
 }
 

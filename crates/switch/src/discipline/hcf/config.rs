@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration};
 
 use crate::buffer::Limit;
 
-/// Parameters; the defaults are from the paper's long-flow simulations (HCF §5.1.1).
+/// Parameters of HCF; the defaults are those of the paper's long-flow simulations (HCF §5.1.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Size of the whole buffer, *B*, without the packet on the wire.
@@ -104,7 +104,7 @@ pub enum Rekey {
     /// A random draw.
     #[default]
     Drawn,
-    /// The header combined with the start of the period. Ports whose periods begin at the same time use the same hash.
+    /// The start of the period, combined with the header. Ports whose periods begin at the same time use the same hash.
     PeriodStart,
 }
 
