@@ -1,10 +1,10 @@
 //! Segmentation offload: the size of a connection's bursts, and the decision to wait for larger ones.
 //!
-//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments. The NIC (TSO), or the host just before it (GSO), splits them, and their
-//! segments leave back to back. `tcp_tso_autosize` sets the size of a buffer. `tcp_tso_should_defer` decides whether a connection waits
-//! until acknowledgements let it fill a larger part of a buffer. This file implements the shares and limits of that function, but not its
-//! clocks. In Linux, a connection also sends if its last buffer left a millisecond ago, or if the next acknowledgement is half an SRTT
-//! away. This file also omits `tcp_tso_rtt_log`, which enlarges buffers for short round trips (Linux 5.18).
+//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments. The NIC (TSO), or the host just before the NIC (GSO), splits the
+//! buffers into segments, which leave back to back. `tcp_tso_autosize` sets the size of a buffer. `tcp_tso_should_defer` decides whether a
+//! connection waits until acknowledgements let it fill a larger part of a buffer. This file implements the shares and limits of
+//! `tcp_tso_should_defer`, but not its clocks. In Linux, a connection also sends if its last buffer left a millisecond ago, or if the next
+//! acknowledgement is half an SRTT away. This file also omits `tcp_tso_rtt_log`, which enlarges buffers for short round trips (Linux 5.18).
 
 use shallows_core::Bytes;
 

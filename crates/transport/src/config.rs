@@ -18,7 +18,7 @@ use crate::rtt::RtoConfig;
 pub struct Config {
     /// Payload of a full segment, 1 to 65,535 bytes (SMSS).
     pub mss: Bytes,
-    /// cwnd of a new connection (IW), and its upper bound after idleness (RW); at least one segment.
+    /// cwnd of a new connection (IW), and upper bound of cwnd after idleness (RW); at least one segment.
     pub initial_window: Bytes,
     /// Upper bound of cwnd; at least `initial_window`.
     pub max_window: Bytes,
@@ -26,7 +26,7 @@ pub struct Config {
     pub minimum_window: Bytes,
     /// Window that a receiver advertises; at least one segment and below 4 GiB.
     pub receive_window: Bytes,
-    /// Control of receive windows. If it is not fixed, `receive_window` is the initial value.
+    /// Control of receive windows. Unless it is [`Control::Fixed`], `receive_window` is only the initial value.
     pub receive_control: Control,
     /// Largest number of segments that an acknowledgement adds to cwnd in slow start: 1 in RFC 5681 Eq. 2, 2 in RFC 3465 §2.2.
     pub slow_start_limit: u32,
@@ -48,7 +48,7 @@ pub struct Config {
     pub frto: bool,
     /// Whether a receiver reports duplicate data (RFC 2883) and a sender uses the reports. Needs SACK or RACK.
     pub dsack: bool,
-    /// Whether cwnd grows while the application does not use it.
+    /// Whether cwnd grows while the application sends too little to fill it.
     pub app_limited: AppLimited,
     /// cwnd after NewReno has repaired all losses; ignored by other methods.
     pub full_ack: FullAck,
@@ -95,15 +95,15 @@ pub struct DelayedAck {
     pub timeout: Duration,
 }
 
-/// Whether cwnd grows while the application does not use it.
+/// Whether cwnd grows while the application sends too little to fill it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppLimited {
     /// cwnd grows (RFC 5681, ns-2).
     #[default]
     Grows,
-    /// cwnd grows if it limited the sender. In slow start it also grows if it did not, but only up to twice the outstanding data
-    /// (Linux, `tcp_is_cwnd_limited`).
+    /// cwnd grows if it limited the sender. In slow start, cwnd also grows if it did not limit the sender, but only up to twice the
+    /// outstanding data (Linux, `tcp_is_cwnd_limited`).
     Linux,
 }
 

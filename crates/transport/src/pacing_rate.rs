@@ -1,4 +1,4 @@
-//! The pacing rate that Linux computes for a connection. The host derives queue limits, burst sizes and gaps from it.
+//! The pacing rate that Linux computes for a connection. From this rate, the host derives queue limits, burst sizes and gaps.
 
 use shallows_core::{Bytes, Duration, Rate};
 

@@ -137,7 +137,7 @@ impl Receiver {
         acks
     }
 
-    /// Returns whether too few segments have arrived since the last acknowledgement to send another one (RFC 5681 §4.2).
+    /// Returns whether too few segments have arrived since the last acknowledgement for another acknowledgement (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;
@@ -240,7 +240,7 @@ impl Receiver {
         self.next
     }
 
-    /// Stores a segment. Returns whether its acknowledgement may be delayed: it arrived in order and there is no gap (RFC
+    /// Stores a segment. Returns whether its acknowledgement may be delayed, because the segment arrived in order and there is no gap (RFC
     /// 5681 §4.2).
     #[inline]
     fn accept(&mut self, config: &Config, segment: &DataSegment) -> bool {

@@ -186,8 +186,8 @@ impl Sender {
         }
     }
 
-    /// Handles a data segment of the other direction. Its acknowledgement is processed if it covers new data, and never counts as a
-    /// duplicate (RFC 5681 §2).
+    /// Handles a data segment of the other direction. The acknowledgement in the segment is processed if it covers new data, and never
+    /// counts as a duplicate (RFC 5681 §2).
     pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {
             self.on_ack(config, now, &ack);
@@ -316,7 +316,7 @@ impl Sender {
     #[inline]
     fn unsent(&self, config: &Config) -> u64 {
         let len = (self.written - self.next).min(config.mss.0);
-        // If no data is outstanding, the segment is sent as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
+        // If no data is outstanding, the segment is sent as a probe. The probe replaces the persist timer of RFC 9293 §3.8.6.1.
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
@@ -327,7 +327,7 @@ impl Sender {
         self.held || (config.app_limited == AppLimited::Linux && app_limited())
     }
 
-    /// Returns whether cwnd may grow although it is not used: in slow start up to twice the outstanding data (Linux,
+    /// Returns whether cwnd may grow although it does not limit the sender: in slow start up to twice the outstanding data (Linux,
     /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 states the reason).
     #[cold]
     fn may_grow_unused(&self, acked: u64) -> bool {

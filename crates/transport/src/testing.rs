@@ -37,7 +37,7 @@ impl Driven {
         driven
     }
 
-    /// Sends a segment, if one may be sent. Returns whether it did.
+    /// Sends a segment, if one may be sent. Returns whether a segment was sent.
     pub(crate) fn send(&mut self) -> bool {
         self.sender.poll_transmit(&self.config, self.now).is_some()
     }

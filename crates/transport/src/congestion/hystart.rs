@@ -19,7 +19,7 @@ pub enum Config {
     /// Trains of acknowledgements as long as half the round-trip time, or rising round-trip times (Linux,
     /// tcp_cubic.c).
     Linux {
-        /// `HYSTART_DELAY_MIN`. All other times of Linux's HyStart are multiples of it.
+        /// `HYSTART_DELAY_MIN`. All other times of Linux's HyStart are multiples of this time.
         delay: Duration,
     },
 }

@@ -58,15 +58,15 @@ pub enum Congestion {
 pub struct Pace {
     /// Limit of outstanding bytes: cwnd.
     pub window: Bytes,
-    /// Rate at which data leaves. If it is `None`, the host may pace at a rate computed from the window and the round-trip time.
+    /// Rate at which data leaves; `None` if the algorithm sets no rate. The host may then pace at a rate computed from the window and the
+    /// round-trip time.
     pub rate: Option<Rate>,
 }
 
 /// An algorithm that turns congestion signals into a window, and into a rate if
 /// [`Config::sets_rate`](super::Config::sets_rate) is true.
 pub trait CongestionControl {
-    /// Handles an acceptable acknowledgement. The sender calls it once per acknowledgement, before
-    /// [`Self::on_congestion`].
+    /// Handles an acceptable acknowledgement. The sender calls this method once per acknowledgement, before [`Self::on_congestion`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
     /// Handles a congestion signal while `flight_size` bytes are outstanding.

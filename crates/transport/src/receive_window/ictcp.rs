@@ -1,9 +1,9 @@
-//! ICTCP: a host's receivers limit their advertised windows so that together they fill the host's link and no more
-//! (Wu, Feng, Guo and Zhang, CoNEXT '10).
+//! ICTCP: a host's receivers limit their advertised windows so that their connections together fill the host's link and no more (Wu, Feng,
+//! Guo and Zhang, CoNEXT '10).
 //!
-//! One [`Ictcp`] controls one NIC. It needs no timer: its clock advances with arrivals, because a window takes effect
-//! only in acknowledgements of arriving data. The round-trip time at the receiver comes from the timestamps option in both
-//! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
+//! One [`Ictcp`] controls one NIC. It needs no timer: its clock advances with arrivals, because a window takes effect only in
+//! acknowledgements of arriving data. As in the paper's implementation, the receiver measures the round-trip time with the timestamps
+//! option in both directions: from an acknowledgement to the first data that echoes it.
 //!
 //! Rules where the paper is silent: a round lasts from an arrival to the first arrival at least a smoothed RTT later, and its throughput is
 //! measured over that time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when the available
@@ -48,7 +48,7 @@ pub struct Ictcp {
     connections: BTreeMap<u32, Connection>,
 }
 
-/// Clock of a NIC's slots. Each slot has two sub-slots of length *T*: one for measuring and one for growing.
+/// Clock of a NIC's slots. Each slot has two sub-slots of length *T*: in the first, traffic is measured; in the second, windows grow.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     sub_slot: SubSlot,

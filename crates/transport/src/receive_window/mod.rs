@@ -14,7 +14,7 @@ pub enum Control {
     Ictcp(ictcp::Config),
 }
 
-/// Advertised window of one connection. A control may change its size at any time.
+/// Advertised window of one connection. A control may change the window's size at any time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveWindow {
     size: u64,

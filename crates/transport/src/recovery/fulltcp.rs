@@ -1,8 +1,8 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 //!
-//! The agent is older than RFC 6675. During fast recovery it sends less, because it counts lost data as in flight until a partial
-//! acknowledgement reveals the loss. After a cut for a loss or a timeout, it starts no further fast retransmit until data sent after that
-//! cut is acknowledged. Until then, only the timer repairs a segment that is lost again.
+//! The agent is older than RFC 6675. During fast recovery it sends less than the RFC allows, because it counts lost data as in flight until
+//! a partial acknowledgement reveals the loss. After a cut for a loss or a timeout, it starts no further fast retransmit until data sent
+//! after that cut is acknowledged. Until then, only the timer repairs a segment that is lost again.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
@@ -15,12 +15,12 @@ pub(crate) struct FullTcp {
     /// Whether fast recovery is in progress [`fastrecov_`]. Acknowledgements are then partial until all data sent before the last cut is
     /// acknowledged.
     fast: bool,
-    /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
+    /// Whether `pipe`, and not the window, limits transmissions [`pipectrl_`].
     by_pipe: bool,
     /// Estimated bytes in flight [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves it back.
+    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves this position back.
     send_from: u64,
     /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
     fill_from: u64,

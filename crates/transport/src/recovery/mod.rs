@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4) without the data that is known to have arrived. That data can be large: while a
-    /// hole remains, no cumulative acknowledgement covers the new data sent beyond it.
+    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4) without the data that is known to have arrived. There can be much such data: while
+    /// a hole remains, no cumulative acknowledgement covers the new data sent beyond it.
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),

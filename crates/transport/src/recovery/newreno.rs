@@ -20,7 +20,7 @@ pub(crate) struct NewReno {
     timed_out: bool,
     /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
-    /// Whether the first unacknowledged segment is due, regardless of the window.
+    /// Whether the first unacknowledged segment must be sent, regardless of the window.
     due: bool,
     /// Whether a partial acknowledgement has restarted the timer.
     timer_restarted: bool,

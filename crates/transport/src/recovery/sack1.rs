@@ -20,7 +20,7 @@ pub(crate) struct Sack1 {
     timed_out: bool,
     /// End of the data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
     recover: u64,
-    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves it back.
+    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves this position back.
     send_from: u64,
     /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
     fill_from: u64,

@@ -8,7 +8,7 @@ use super::interface::{ConnectionState, Transmit};
 use crate::config::{Config, LostSyn};
 use crate::congestion::{CongestionControl, EcnMode};
 
-/// Number of timeouts of a SYN that do not lengthen the next one: Linux, `tcp_syn_linear_timeouts`.
+/// Number of timeouts of a SYN that do not lengthen the next timeout: Linux, `tcp_syn_linear_timeouts`.
 const LINEAR_TIMEOUTS: u32 = 4;
 
 impl Sender {

@@ -1,4 +1,4 @@
-//! Effects of loss recovery on its sender: timers, and the undo of spurious reductions.
+//! Effects of loss recovery on the sender: timers, and the undo of spurious reductions.
 
 use shallows_core::{Duration, Instant};
 
