@@ -1,8 +1,8 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
 Every network runs alternately on one thread and with `auto`, while each core also runs a busy process. The
-median of the ratios of the two times should be at most 1.05. Results must be the same. Prints a table and
-writes `target/bench/beside.json`.
+median of the ratios of the two times should be at most 1.05. The number of threads must not change the
+results. Prints a table and writes `target/bench/beside.json`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compare Shallows with ns-2 on short flows through one slow link: per flow, per queue, and in speed.
 
-It is part of `make bench`, and covers Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, RED with
-defaults, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a table, and fails if a flow does not
-finish. `peers/README.md` describes the settings of both simulators, and their differences.
+The comparison is part of `make bench`, and covers Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED,
+RED with defaults, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a table, and fails if a flow
+does not finish. `peers/README.md` describes the settings of both simulators, and their differences.
 """
 
 from __future__ import annotations

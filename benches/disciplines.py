@@ -1,7 +1,7 @@
 """Measure the run time that each discipline, marker and buffer policy adds to the leaf-spine benchmark.
 
-Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, each time right after the baseline,
-a drop-tail queue, on the same core. The median of the ratios of both times is reported, so that changes of
+Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, on the same core as the baseline (a
+drop-tail queue) and right after it. The median of the ratios of both times is reported, so that changes of
 the machine's speed cancel out. Buffers are large, so that the cost does not include loss recovery. Writes
 `target/bench/disciplines.json`, prints a table, and fails if a variant adds more than 50 %.
 """

@@ -1,4 +1,4 @@
-"""Compare our speed with that of ns-3, on the same flows, topology and settings, on one core (`make bench`).
+"""Compare the speeds of Shallows and ns-3 on the same flows, topology and settings, on one core (`make bench`).
 
 The two simulators take turns, so that changes of the machine's speed affect both. Writes
 `target/bench/peers.json`, prints a table, and fails if the two sides did not do the same work.

@@ -3,12 +3,12 @@
 Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N] [--most HOPS] [--jobs N]
 
 In each fabric, a race recommends a setting, as in `shallows advise`. Then all candidates and a grid of
-thresholds and factors α run with new seeds, until they have cost `--times` as many packet-hops as the race. A
-rival, which is any other of these settings, beats the recommendation if it is better by more than 3 % in one
-goal, and not worse by more than 3 % in the goals listed before it. Undecided rivals run with more seeds,
-until all are decided or `--most` packet-hops are spent. The intervals of a fabric hold simultaneously over
-all rivals, goals and interim comparisons. Runs are stored in `target/bench/recommendations`, so that a
-stopped benchmark resumes. The table is in evidence/advisor.md.
+thresholds and factors α run with new seeds, until they have cost `--times` as many packet-hops as the race.
+All these settings except the recommended one are rivals. A rival beats the recommendation if it is better by
+more than 3 % in one goal, and not worse by more than 3 % in the goals listed before that goal. Undecided
+rivals run with more seeds, until all are decided or `--most` packet-hops are spent. The intervals of a fabric
+hold simultaneously over all rivals, goals and interim comparisons. Runs are stored in
+`target/bench/recommendations`, so that a stopped benchmark resumes. The table is in evidence/advisor.md.
 """
 
 from __future__ import annotations

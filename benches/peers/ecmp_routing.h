@@ -1,7 +1,7 @@
 // Equal-cost multipath by hash of the five-tuple, for ns-3.
 //
-// ns-3's own global routing picks a next hop per packet at random, which reorders TCP; so a user has to write this.
-// Routes are made once and shared by all packets, which is faster than what ns-3's own protocols do.
+// ns-3's global routing picks a random next hop for each packet, which reorders TCP segments. This class picks one next
+// hop per flow. Routes are created once and shared by all packets, which is faster than ns-3's own protocols.
 
 #pragma once
 
@@ -16,23 +16,23 @@
 
 namespace bench {
 
-/// Host `h` owns 10.(h / 256).(h % 256).2; the port that it hangs on has .1 in the same /24.
+/// Returns the host with this address. Host `h` has 10.(h / 256).(h % 256).2; its switch port has .1 in the same /24.
 inline uint32_t HostOf(ns3::Ipv4Address address) { return (address.Get() >> 8) & 0xffff; }
 
-/// The routing table of one node: next hops per destination host, and those for all others.
+/// The routing table of one node: next hops for some destination hosts, and default next hops for all other hosts.
 class EcmpRouting : public ns3::Ipv4RoutingProtocol {
   public:
-    /// What ns-3 needs to aggregate and find this object.
+    /// Returns the type by which ns-3 aggregates and finds this object.
     static ns3::TypeId GetTypeId() {
         static ns3::TypeId id =
             ns3::TypeId("bench::EcmpRouting").SetParent<ns3::Ipv4RoutingProtocol>().AddConstructor<EcmpRouting>();
         return id;
     }
 
-    /// Hashes differ between switches, as real switches' seeds do, and between runs with another `seed`.
+    /// Sets the seed of the hash. Hashes differ between nodes with different seeds, as in real switches.
     void SetSeed(uint64_t seed) { m_seed = Mix(seed); }
 
-    /// Packets for `host` may leave through `device`, whose far end has the address `next_hop`.
+    /// Adds a route: packets for `host` may leave through `device`, whose far end has the address `next_hop`.
     void AddHost(uint32_t host, ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address next_hop) {
         if (m_hosts.size() <= host) {
             m_hosts.resize(host + 1);
@@ -40,15 +40,15 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol {
         m_hosts[host].push_back(MakeRoute(device, next_hop));
     }
 
-    /// Packets for every host without a route of its own may leave through `device`.
+    /// Adds a default route: packets for every host without a route of its own may leave through `device`.
     void AddDefault(ns3::Ptr<ns3::NetDevice> device, ns3::Ipv4Address next_hop) {
         m_default.push_back(MakeRoute(device, next_hop));
     }
 
-    /// Nothing is ever addressed to a switch, so that it need not compare with the addresses of all its ports.
+    /// Skips the check for packets addressed to this node, because no packet is ever addressed to a switch.
     void ForwardOnly() { m_forward_only = true; }
 
-    // A sender has one link, so the hash, for which the ports are not known yet, plays no part here.
+    // A sender has one link, so no hash is needed; the port numbers are not known yet.
     ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet>, const ns3::Ipv4Header& header,
                                          ns3::Ptr<ns3::NetDevice>, ns3::Socket::SocketErrno& error) override {
         ns3::Ptr<ns3::Ipv4Route> route = Lookup(header, nullptr);

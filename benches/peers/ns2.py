@@ -86,6 +86,6 @@ def run(flow_list: Path, transport: str, queue: str, seed: int, fcts: Path) -> P
         sent=sent,
         dropped=dropped,
         run_s=report["run_s"],
-        # Delivered packets and their acknowledgements cross all links; dropped packets, only the first.
+        # Delivered packets and their acknowledgements cross all links; dropped packets cross only the first.
         packet_hops=2 * LINKS * (sent - dropped) + dropped,
     )

@@ -1,10 +1,10 @@
-# ns-2's side: eight senders and eight receivers at two switches, with one slow link between these.
+# The ns-2 side of the comparison: eight senders and eight receivers at two switches, and one slow link between the switches.
 #
 # Usage: ns ns2_bottleneck.tcl FLOWS TRANSPORT QUEUE SEED FCTS
 #
-# FLOWS is a list of benches/peers/flows.py; TRANSPORT is Reno, Newreno, Sack1 or FullTcp/Sack, QUEUE a row of `queue` below. FCTS receives
-# a line for each flow that has ended: its number in the list, its time in ns, and how many packets were sent for it. What the
-# queue did is printed as one line of JSON. Packets are numbered whole, so that a flow has as many as hold its bytes.
+# FLOWS is a list of benches/peers/flows.py. TRANSPORT is Reno, Newreno, Sack1 or FullTcp/Sack. QUEUE is a row of `queue` below. FCTS is
+# the output file, with a line for each finished flow: its number in the list, its completion time in ns, and the number of packets that
+# were sent for it. Prints the statistics of the queue as one line of JSON. ns-2 sends whole packets, so sizes are rounded up to packets.
 
 foreach {flow_list transport queue_name seed fct_file} $argv break
 
@@ -12,7 +12,7 @@ set hosts_a_side 8
 set packet_bytes 1460
 set wire_bytes 1500
 
-# Of each: the settings of its class. RED as it comes counts bytes, and its limit mean packets of 500.
+# Settings of each queue's class. By default, RED counts bytes, and its limit is in mean packets of 500 bytes.
 array set queue {
     DropTail {limit_ 51}
     RED      {limit_ 50 thresh_ 5 maxthresh_ 15 q_weight_ 0.002 linterm_ 10 bytes_ false queue_in_bytes_ false
@@ -28,14 +28,14 @@ proc set_all {class settings} {
 
 set_all Agent/TCP [list packetSize_ $packet_bytes window_ 1000 windowInit_ 10 tcpTick_ 0.000001 \
     rtxcur_init_ 1.0 minrto_ 0.2 singledup_ 0]
-# What stands behind a slash is a choice of settings, and no class.
+# The part of a queue's name after a slash selects settings and is not part of the class.
 set class [lindex [split $queue_name /] 0]
 set_all Queue/$class $queue($queue_name)
 
-# FullTcp counts bytes; segments are full, so that its receiver acknowledges each.
+# FullTcp counts bytes. All segments are full, so its receiver acknowledges each segment.
 set_all Agent/TCP/FullTcp [list segsize_ $packet_bytes nodelay_ true interval_ 0]
 
-# What a transport and its receiver are called.
+# Classes of the transport and its receiver.
 set full [string match FullTcp/* $transport]
 set sink [expr {$full ? "Agent/TCP/$transport" : $transport eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
 
@@ -44,7 +44,7 @@ $defaultRNG seed $seed
 
 proc build {} {
     global ns hosts_a_side class host switch
-    # Hosts first: queues hash addresses, which are numbers of nodes.
+    # Hosts are created first, because queues hash addresses, which are the numbers of nodes.
     for {set i 0} {$i < 2 * $hosts_a_side} {incr i} { set host($i) [$ns node] }
     foreach side {0 1} { set switch($side) [$ns node] }
     Queue/DropTail set limit_ 10001
@@ -57,7 +57,7 @@ proc build {} {
     $ns simplex-link $switch(1) $switch(0) 100Mb 1ms DropTail
 }
 
-# A flow arrives: it has a connection of its own.
+# Starts a flow, which has its own connection.
 proc start {number source destination bytes} {
     global ns transport sink full host packet_bytes
     set tcp [new Agent/TCP/$transport]
@@ -74,7 +74,7 @@ proc start {number source destination bytes} {
     $tcp advance [expr {($bytes + $packet_bytes - 1) / $packet_bytes}]
 }
 
-# Called when everything is acknowledged; of FullTcp, by this name.
+# ns-2 calls `done` when all data is acknowledged; FullTcp calls `done_data` instead.
 Agent/TCP/FullTcp instproc done_data {} { $self done }
 Agent/TCP instproc done {} {
     global ns fcts left packets

@@ -1,10 +1,11 @@
-# HCF's Fig. 3 in ns-2: 400 long NewReno flows share 100 Mb/s with room for twenty packets, and datagrams of 5 % of it.
+# HCF's Fig. 3 in ns-2: 400 long NewReno flows, and datagrams at 5 % of the rate, share a link of 100 Mb/s with room for twenty packets.
 #
 # Usage: ns ns2_hcf.tcl QUEUE LIMIT SINGLEDUP SEED SECONDS
 #
-# QUEUE is DropTail, whose LIMIT is in packets, or DRR, whose LIMIT is in bytes; SINGLEDUP says whether senders use limited
-# transmit. Prints for each ten seconds the mean and variance of packets acknowledged for a flow, and the share of flows
-# with none. All else is ns-2's default; experiments/hcf/README.md has what it prints. DRR tells of each collision on stderr.
+# QUEUE is DropTail, whose LIMIT is in packets, or DRR, whose LIMIT is in bytes. SINGLEDUP is 1 if senders use limited transmit, and
+# otherwise 0. For each ten seconds, prints the mean and variance over flows of the number of acknowledged packets, and the share of
+# flows without any. All other settings are ns-2's defaults. experiments/hcf/README.md contains the output. DRR reports each collision
+# on stderr.
 
 foreach {queue limit singledup seed seconds} $argv break
 
@@ -20,7 +21,7 @@ Queue/DRR set blimit_ $limit
 set ns [new Simulator]
 $defaultRNG seed $seed
 
-# The receiver first, as in experiments/hcf/fig3.toml: DRR hashes addresses, which are numbers of nodes.
+# The receiver is created first, as in experiments/hcf/fig3.toml, because DRR hashes addresses, which are the numbers of nodes.
 set receiver [$ns node]
 for {set i 1} {$i <= $flows + 1} {incr i} { set host($i) [$ns node] }
 set switch [$ns node]
@@ -48,7 +49,7 @@ set null [new Agent/Null]
 $ns attach-agent $host([expr {$flows + 1}]) $udp
 $ns attach-agent $receiver $null
 $ns connect $udp $null
-# One datagram, then an exponential pause: a Poisson process.
+# After each datagram, the source pauses for an exponential time, so datagrams form a Poisson process.
 set datagrams [new Application/Traffic/Exponential]
 foreach {name value} {packetSize_ 1500 burst_time_ 0 idle_time_ 2.4ms rate_ 1000Gb} { $datagrams set $name $value }
 $udp set packetSize_ 1500

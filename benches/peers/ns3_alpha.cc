@@ -4,7 +4,7 @@
 //   ./ns3_alpha --rtt=10 --from=7 --stop=15 --limits=1
 //
 // The network of ns-3's `tcp-validation`: 1 Gb/s, then 50 Mb/s with the delay and CoDel, then 1 Gb/s; one flow from 5 s on.
-// Prints the mean of alpha as ns-3 has it, and of the same average over the bytes that its acknowledgements echo.
+// Prints the mean of ns-3's alpha, and the mean of an alpha that is computed from the acknowledged bytes and their ECE echoes.
 
 #include "ns3/bulk-send-helper.h"
 #include "ns3/core-module.h"
@@ -41,7 +41,7 @@ void OnSent(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSock
     g_echoed.sent = std::max(g_echoed.sent, header.GetSequenceNumber().GetValue() + packet->GetSize());
 }
 
-// RFC 8257 §3.3, from what is on the wire.
+// Computes alpha by RFC 8257 §3.3 from the acknowledgements on the wire.
 void OnReceived(Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>) {
     uint32_t ack = header.GetAckNumber().GetValue();
     if ((header.GetFlags() & TcpHeader::SYN) || ack <= g_echoed.acked) return;

@@ -4,8 +4,8 @@
 //   ns3_fabric --mode=leaf-spine --flows=FLOWS.csv --fcts=FCTS.csv
 //
 // Prints one JSON object. FLOWS.csv has the header `start_ns,source,destination,bytes`. A leaf-spine run ends when
-// every flow has arrived; a star ends at --time. --classify=1 also counts packet-hops by kind, which costs time:
-// never time such a run.
+// every flow has arrived; a star ends at --time. --classify=1 also counts packet-hops by kind. This takes time, so
+// do not time such a run.
 
 #include "ecmp_routing.h"
 
@@ -40,9 +40,9 @@ namespace {
 constexpr uint32_t kHeaderBytes = 52;
 // ns-3's point-to-point link adds a PPP header of two bytes to each packet, and no preamble, gap or checksum.
 constexpr uint32_t kFramingBytes = 2;
-// So large that nobody drops.
+// Size of every buffer, so large that nothing is dropped.
 constexpr uint32_t kBufferBytes = 1'000'000'000;
-// What one connection may have in flight.
+// Maximum number of bytes that one connection has in flight.
 constexpr uint32_t kSocketBufferBytes = 8 << 20;
 constexpr uint16_t kSinkPort = 1000;
 constexpr uint16_t kFirstSourcePort = 1024;
@@ -71,7 +71,7 @@ struct Flow {
     uint64_t finish_ns = 0;
 };
 
-/// Everything that the trace callbacks reach, and they reach nothing else.
+/// All data that the trace callbacks read or change.
 struct Record {
     std::vector<Flow> flows;
     std::vector<std::vector<uint32_t>> flows_of_source;  // indexed by source host, then by port - kFirstSourcePort
@@ -129,8 +129,8 @@ void ConfigureTcp(const Options& options) {
 
 /// RED with a step at K on the instantaneous backlog.
 ///
-/// RED marks from MaxTh on, counting what waits in the queue disc, but not the one packet that waits in the device;
-/// so MaxTh = K marks what finds more than K bytes waiting, which is DCTCP's rule.
+/// RED marks a packet if the queue disc's backlog is at least MaxTh. This backlog excludes the one packet that waits in
+/// the device, so with MaxTh = K a packet is marked if more than K bytes wait in total, which is DCTCP's rule.
 void ConfigureMarking(const Options& options) {
     double threshold = double(options.threshold_packets) * options.mtu;
     Config::SetDefault("ns3::RedQueueDisc::MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, kBufferBytes)));
@@ -241,7 +241,7 @@ std::vector<Flow> ReadFlows(const std::string& path, uint32_t hosts) {
     return flows;
 }
 
-/// Host 0 receives; the senders start 10 us apart.
+/// Returns the long flows of the star. Host 0 receives; the senders start 10 us apart.
 std::vector<Flow> LongFlows(uint32_t senders) {
     std::vector<Flow> flows;
     for (uint32_t i = 0; i < senders; i++) {
@@ -250,7 +250,7 @@ std::vector<Flow> LongFlows(uint32_t senders) {
     return flows;
 }
 
-/// A sink got bytes. Which flow they are of follows from the sender's address and port.
+/// Handles the arrival of a packet at a sink. The sender's address and port identify the flow.
 void OnReceive(Ptr<const Packet> packet, const Address& from) {
     InetSocketAddress peer = InetSocketAddress::ConvertFrom(from);
     uint32_t source = bench::HostOf(peer.GetIpv4());
@@ -301,7 +301,7 @@ struct Totals {
     uint64_t packet_hops = 0, drops = 0, marks = 0;
 };
 
-/// Every packet that is put on a link leaves a root queue disc, which counts it anyway.
+/// Returns the sums of the counters of all root queue discs. Every packet that is put on a link leaves a root queue disc.
 Totals CountPackets(const Network& network) {
     Totals totals;
     for (uint32_t i = 0; i < network.devices.GetN(); i++) {
@@ -315,7 +315,7 @@ Totals CountPackets(const Network& network) {
     return totals;
 }
 
-/// The most memory that this process ever held, in kB (VmHWM).
+/// Returns the peak memory of this process, in kB (VmHWM).
 long PeakRssKb() {
     std::ifstream status("/proc/self/status");
     std::string word;
