@@ -111,8 +111,8 @@ fn tokens(code: &str) -> Vec<&str> {
     tokens
 }
 
-/// Collects the paths that begin at this token into `paths`. Each path of a `use a::{b, c::d}` is collected separately. Returns the index
-/// of the token after them.
+/// Collects into `paths` the paths that begin at this token. Each path of a `use a::{b, c::d}` is collected separately. Returns the index
+/// of the token after the paths.
 fn paths_from<'a>(
     tokens: &[&'a str],
     mut place: usize,
@@ -153,7 +153,8 @@ fn paths_from<'a>(
     place + 1
 }
 
-/// Returns the module to which a path leads, and the item that it names in this module; `None` if it leads to no module of the crate.
+/// Returns the module to which a path leads, and the item that the path names in this module; `None` if the path leads to no module of the
+/// crate.
 fn resolve(path: &[&str], module: &Module, modules: &BTreeMap<Module, String>) -> Option<(Module, String)> {
     // A single word names a variable, or a visibility as in `pub(super)`.
     if path.len() < 2 {

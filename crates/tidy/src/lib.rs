@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 ///
-/// If the folder is no longer where this crate was built.
+/// Panics if the folder is no longer where this crate was built.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -25,7 +25,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Panics
 ///
-/// If the folder cannot be read.
+/// Panics if the folder cannot be read.
 pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the source can be read") {
@@ -49,7 +49,7 @@ pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
 ///
 /// # Panics
 ///
-/// If the folder of crates cannot be read.
+/// Panics if the folder of crates cannot be read.
 pub fn crates() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates")).expect("the source can be read");
     let names = entries.map(|entry| entry.expect("the source can be read").file_name());
@@ -62,7 +62,7 @@ pub fn crates() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// If the file cannot be read as UTF-8.
+/// Panics if the file cannot be read as UTF-8.
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("source is UTF-8 text")
 }
@@ -83,7 +83,7 @@ pub fn short(path: &Path) -> String {
 ///
 /// # Panics
 ///
-/// If there is a problem.
+/// Panics if there is a problem.
 pub fn complain(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }

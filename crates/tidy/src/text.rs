@@ -44,8 +44,8 @@ fn end_of_character(text: &str) -> Option<usize> {
     characters.next().filter(|&(_, closing)| closing == '\'').map(|(place, _)| place + 1)
 }
 
-/// Returns the number of lines of each function of a Rust file. A function ends at the first closing brace with the same indentation as its
-/// first word, as `rustfmt` formats it.
+/// Returns the number of lines of each function of a Rust file. A function ends at the first closing brace that has the indentation of the
+/// function's first word, as `rustfmt` formats code.
 pub(crate) fn functions_of_rust(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |begin: usize| {
@@ -68,8 +68,8 @@ fn begins_function(line: &str) -> bool {
     rest.starts_with("fn ")
 }
 
-/// Returns the number of lines of each function of a Python file. A function ends before the next line that is indented no further than its
-/// first line.
+/// Returns the number of lines of each function of a Python file. A function ends before the next line that is indented no further than the
+/// function's first line.
 pub(crate) fn functions_of_python(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |begin: usize| {

@@ -17,7 +17,7 @@ const CALLED_BY_OTHERS: [&str; 5] =
 ///
 /// # Panics
 ///
-/// If the search finds so few declarations that it must be wrong.
+/// Panics if the search finds so few declarations that it must be wrong.
 pub fn items_of_rust() -> Vec<String> {
     let sources = ["crates", "fuzz", "benches"].map(|folder| files(&root().join(folder), &["rs"])).concat();
     let mut uses = Uses::default();
@@ -57,7 +57,7 @@ pub fn files_of_rust() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// If the search finds so few declarations that it must be wrong.
+/// Panics if the search finds so few declarations that it must be wrong.
 pub fn items_of_python() -> Vec<String> {
     let mut uses = Uses::default();
     for folder in ["python/shallows", "notebooks", "benches", "experiments", "docs/build"] {
@@ -119,7 +119,7 @@ pub fn data() -> Vec<String> {
     unnamed
 }
 
-/// How often each word occurs, and where names are declared.
+/// Number of occurrences of each word, and places where names are declared.
 #[derive(Default)]
 struct Uses {
     found: BTreeMap<String, usize>,

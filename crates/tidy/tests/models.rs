@@ -1,4 +1,4 @@
-//! A new model changes few files (ARCHITECTURE.md, "To add a model, touch these files").
+//! Test that a new model changes few files (ARCHITECTURE.md, "To add a model, touch these files").
 
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn variants(text: &str, name: &str) -> Vec<String> {
     body.lines().skip(1).filter(is_variant).map(word).collect()
 }
 
-/// Returns whether `code` contains this path, and not only as a part of a longer one.
+/// Returns whether `code` contains this path, and not only as a part of a longer path.
 fn is_named(code: &str, path: &str) -> bool {
     let continues = |letter: Option<char>| letter.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
     code.match_indices(path).any(|(place, _)| {

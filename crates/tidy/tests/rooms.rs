@@ -1,5 +1,5 @@
-//! Rooms of the Python package and of the crate `sim`: a room imports only from those below it and from itself, also inside
-//! functions.
+//! Tests of the rooms of the Python package and of the crate `sim`: a room imports only from itself and from the rooms below it, also
+//! inside functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -159,7 +159,7 @@ fn height(module: &str) -> usize {
     ORDER.iter().position(|known| *known == room).unwrap_or(0)
 }
 
-/// Returns the modules of the package that a module imports, also inside functions.
+/// Returns the modules of the package that `module` imports, also inside functions.
 fn imports(module: &str, text: &str, known: &Modules) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines().map(str::trim_start);
@@ -189,7 +189,8 @@ fn imports(module: &str, text: &str, known: &Modules) -> Vec<String> {
     found
 }
 
-/// Returns the absolute name of an import. A relative one begins with a point for its folder, and one more for each folder above.
+/// Returns the absolute name of an import. A relative import begins with one point for its own folder, and one more point for each folder
+/// above.
 fn absolute(from: &str, module: &str, known: &Modules) -> String {
     let points = from.chars().take_while(|c| *c == '.').count();
     if points == 0 {
@@ -202,7 +203,7 @@ fn absolute(from: &str, module: &str, known: &Modules) -> String {
     if rest.is_empty() { folder } else { format!("{folder}.{rest}") }
 }
 
-/// Returns the first word, without a new name or a comment.
+/// Returns the first word of an import, without the new name or the comment that may follow it.
 fn word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Structure of the source, as a test: rules that a reviewer need not repeat.
+//! Tests of the structure of the source: rules that a reviewer need not repeat.
 
 use std::path::PathBuf;
 

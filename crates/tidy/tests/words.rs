@@ -1,4 +1,4 @@
-//! Words of the source: the terms of docs/glossary.md, openings of docstrings, and the length of sentences that users read.
+//! Tests of the words of the source: the terms of docs/glossary.md, openings of docstrings, and the length of sentences that users read.
 
 use std::path::PathBuf;
 
