@@ -90,8 +90,8 @@ def per_operation(binary: Path, operation: str, count: int) -> float:
 def growth(binary: Path, operation: str, count: int) -> float:
     """Return the growth of an operation's cost during a run; 1 if the cost is constant.
 
-    The growth is the mean cost of operations 2 `count` to 4 `count`, divided by the mean of operations `count`
-    to 2 `count`.
+    The growth is the mean cost of operations 2 `count` to 4 `count`, divided by the mean cost of operations
+    `count` to 2 `count`.
     """
     first, second, fourth = (instructions(binary, operation, factor * count) for factor in (1, 2, 4))
     return (fourth - second) / 2 / (second - first)

@@ -1,8 +1,8 @@
-"""Compare the speeds of Shallows and ns-3 on the same flows, topology and settings, on one core (`make bench`).
+"""Compare the speeds of Shallows and ns-3 on the same flows, topology and settings, and on one core.
 
-The two simulators take turns, so that changes of the machine's speed affect both. Writes
-`target/bench/peers.json`, prints a table, and fails if the two sides did not do the same work.
-`peers/README.md` describes the settings of both.
+The comparison is part of `make bench`. The two simulators take turns, so that changes of the machine's speed
+affect both. Writes `target/bench/peers.json`, prints a table, and fails if the two simulators did not do the
+same work. `peers/README.md` describes the settings of both.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The environment variable `NS3_DATACENTER` names the folder `simulator/ns-3.39` o
 PowerTCP's examples are built. If it is unset, nothing is run. The simulators take turns. Both read the same
 configuration, topology and flows, which `shallows import hpcc` converts. The time of ns3-datacenter is the
 processor time that its program prints; ours is that of the engine. Writes `target/bench/rdma.json`, prints a
-table, and fails if the two sides did not do the same work.
+table, and fails if the two simulators did not do the same work.
 """
 
 from __future__ import annotations
