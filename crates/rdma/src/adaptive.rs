@@ -1,8 +1,9 @@
 //! Adaptive retransmission timeouts: they grow while nothing is acknowledged, and shrink again with acknowledgements.
 //!
-//! The rules are those of ConnectX NICs with one range of timeouts (NVIDIA, "Adaptive Retransmission: Parameters Control", August 2025, and
-//! the fields `timeout_retry_num`, `dec_mode` and `qp_total_timeout` of the register `ROCE_ACCL`). A NIC draws the first timeout of a queue
-//! pair at random from its range. Here the first timeout is fixed, because runs must not depend on the order in which queue pairs open.
+//! The rules are those of ConnectX NICs for a single range of timeouts (NVIDIA, "Adaptive Retransmission: Parameters Control", August 2025,
+//! and the fields `timeout_retry_num`, `dec_mode` and `qp_total_timeout` of the register `ROCE_ACCL`). A NIC draws the first timeout of a
+//! queue pair at random from its range. Here the first timeout is fixed, because runs must not depend on the order in which queue pairs
+//! open.
 
 use shallows_core::{Duration, Instant};
 

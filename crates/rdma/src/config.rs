@@ -91,7 +91,7 @@ pub enum Recovery {
 pub struct Adaptive {
     /// Shortest timeout, and the timeout of a new queue pair; above zero and at most [`Config::timeout`].
     pub first: Duration,
-    /// Number of consecutive timeouts of the same length before they double; at least 1.
+    /// Number of consecutive timeouts of the same length before the length doubles; at least 1.
     pub attempts: u32,
     /// Effect of an acknowledgement of new data on the timeout.
     pub decrease: Decrease,

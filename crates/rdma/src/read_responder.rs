@@ -13,10 +13,10 @@ use crate::config::{Config, extended_headers};
 use crate::congestion::{Digest, Pace};
 use crate::reaction_point::ReactionPoint;
 
-/// The responder of READs. It sends the responses to its requests in the order of their PSNs.
+/// The responder of READs. It sends responses in the order of their PSNs.
 ///
-/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no response, and then reads
-/// [`Self::deadline`].
+/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no response, and then
+/// reads [`Self::deadline`].
 #[derive(Debug)]
 pub struct ReadResponder {
     reaction: ReactionPoint,
@@ -38,7 +38,7 @@ pub struct ReadResponder {
 /// Unsent responses to one request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
-    /// PSN of the next response, and the PSN after the last one.
+    /// PSN of the next response, and the PSN after the last response.
     psn: u64,
     end: u64,
     /// Number of bytes that precede the next response in the data of the queue pair.

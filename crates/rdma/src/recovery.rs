@@ -5,7 +5,7 @@ use crate::ranges::Ranges;
 /// Scoreboard of one recovery. It exists from the first loss until all packets up to the recovery point are acknowledged.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    /// Packets after the first missing one that have arrived.
+    /// Packets above the first missing packet that have arrived.
     arrived: Ranges<()>,
     /// Recovery point: the PSN after the last packet that was sent before the recovery began.
     point: u64,
@@ -37,8 +37,8 @@ impl Scoreboard {
 
     /// Handles an acknowledgement of all packets before `una`. Returns whether the recovery goes on.
     ///
-    /// The paper ends a recovery at the recovery point. If packets after the point are known to be missing, this recovery goes on until they
-    /// have arrived: a new recovery would retransmit them twice.
+    /// In the paper, a recovery ends at the recovery point. In this code, it goes on while packets after that point are known to be
+    /// missing, because a new recovery would retransmit these packets twice.
     pub(crate) fn advance(&mut self, una: u64) -> bool {
         self.arrived.remove_before(una);
         self.examined = self.examined.max(una);

@@ -180,8 +180,8 @@ impl<T: Copy + Default> Port<T> {
         self.edge.go_on(now);
     }
 
-    /// Occupies the link, which must be free, with a frame of this `size` that no queue holds. Returns the time at which its last bit is
-    /// on the wire.
+    /// Occupies the link, which must be free, with a frame of this `size` that no queue holds. Returns the time at which the frame's last
+    /// bit is on the wire.
     pub fn occupy(&mut self, now: Instant, size: Bytes) -> Instant {
         debug_assert!(self.edge.busy_until <= now, "the previous packet is still being sent");
         self.edge.busy_until = now + self.edge.transmission_time(size);

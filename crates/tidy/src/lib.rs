@@ -1,4 +1,4 @@
-//! Structure of the source code: functions for the tests of this crate, and the measurements of `cargo run -p tidy -- norms`.
+//! Functions that read the structure of the source code, for the tests of this crate and for `cargo run -p tidy -- norms`.
 #![forbid(unsafe_code)]
 
 pub mod circles;

@@ -183,11 +183,11 @@ pub enum FullAck {
 pub enum RestartAfterIdle {
     /// cwnd does not change.
     Off,
-    /// cwnd becomes the initial window if it was larger.
+    /// cwnd becomes the initial window if cwnd was larger.
     #[default]
     Reduce,
-    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, even if the RTO has a larger
-    /// minimum (ns-2's `slow_start_restart_`).
+    /// cwnd becomes the initial window even if cwnd was smaller. A pause of SRTT + 4 RTTVAR suffices, even if the RTO has a larger minimum
+    /// (ns-2's `slow_start_restart_`).
     Reset,
 }
 

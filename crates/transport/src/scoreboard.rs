@@ -46,7 +46,7 @@ impl Scoreboard {
         self.ranges.clear();
     }
 
-    /// Records that the receiver has `range`. Returns whether any of it is new.
+    /// Records that the receiver has `range`. Returns whether any byte of the range is new.
     pub(crate) fn insert(&mut self, range: Range) -> bool {
         let first = self.ranges.partition_point(|held| held.end < range.start);
         let touching = self.ranges[first..].iter().take_while(|held| held.touches(range)).count();

@@ -89,7 +89,7 @@ impl Dcqcn {
         }
     }
 
-    /// Returns α at the given time. α has no effect between two CNPs, so its decreases are computed when they are needed.
+    /// Returns α at the given time. α has no effect between two CNPs, so it is computed only when it is needed.
     fn alpha_at(&self, config: &Config, now: Instant) -> f64 {
         let Some(notified) = self.notified else { return self.alpha };
         // SIGCOMM '15, equation (2): α ← (1 − g)α after each period without a CNP.

@@ -1,7 +1,7 @@
 //! DCTCP as the authors of HPCC run it over RDMA (`CC_MODE` 8 of their repository): a rate that falls in proportion to the fraction of
 //! marked data.
 //!
-//! The rate corresponds to a window of the rate times the round-trip time.
+//! A rate r corresponds to a window of r times the round-trip time.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -22,7 +22,7 @@ pub struct Config {
 
 impl Config {
     /// Returns the parameters of HPCC's repository (`run.py`, `dctcp`) for the round-trip time `base_rtt` and packets with `mtu` bytes of
-    /// data. The rate then grows as a window does that gains one packet per round-trip time.
+    /// data. The rate then grows like a window that gains one packet per round-trip time.
     pub fn hpcc_repo(mtu: Bytes, base_rtt: Duration) -> Self {
         Self {
             gain: 1.0 / 16.0,

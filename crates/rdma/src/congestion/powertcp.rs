@@ -103,7 +103,8 @@ impl PowerTcp {
         hops.iter().zip(&self.last_hops).map(power).max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// Returns the normalised power and the time over which it was measured (NSDI '22, algorithm 2), if an earlier acknowledgement exists.
+    /// Returns the normalised power and the time over which it was measured (NSDI '22, algorithm 2); `None` without an earlier
+    /// acknowledgement.
     fn power_of_delay(&self, ack: &Ack<'_>) -> Option<(f64, f64)> {
         let (at, rtt) = self.last.filter(|&(at, _)| at < ack.now)?;
         let passed = (ack.now - at).as_secs_f64();
@@ -113,7 +114,7 @@ impl PowerTcp {
         Some((current * delay / self.base_rtt, passed))
     }
 
-    /// Returns the newest power, and stores the acknowledgement's data for the next one.
+    /// Returns the newest power, and stores the acknowledgement's data for the next acknowledgement.
     fn measured(&mut self, config: &Config, ack: &Ack<'_>) -> Option<(f64, f64)> {
         match config.signal {
             Signal::Telemetry => {

@@ -108,7 +108,7 @@ impl Swift {
         }
     }
 
-    /// Sets the window. A decrease restarts the round-trip time within which Swift does not decrease the window again.
+    /// Sets the window. After a decrease, Swift does not decrease the window again for one round-trip time.
     fn set(&mut self, config: &Config, now: Instant, window: f64) {
         let window = window.clamp(config.min_window, config.max_window);
         if window < self.window {

@@ -96,7 +96,8 @@ impl Config {
     }
 }
 
-/// Increases in a row after which TIMELY adds more, and how many times δ it then adds (hyperactive increase, SIGCOMM '15, section 4.3).
+/// Number of increases in a row after which TIMELY adds more, and the multiple of δ that it then adds (hyperactive increase, SIGCOMM '15,
+/// section 4.3).
 const HYPERACTIVE: (u32, f64) = (5, 5.0);
 
 /// State of one queue pair.

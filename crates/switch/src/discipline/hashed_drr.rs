@@ -1,8 +1,7 @@
-//! Deficit round-robin over hashed buckets with head drop from the longest bucket. This is ns-2's `Queue/DRR`, with which the HCF paper
-//! compares HCF.
+//! Deficit round-robin over hashed buckets. If the limit is exceeded, the longest bucket drops its first packet. This is ns-2's
+//! `Queue/DRR`, with which the HCF paper compares HCF.
 //!
-//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. `circle` implements the circle of
-//! buckets.
+//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. `circle` implements the circle of buckets.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;

@@ -167,8 +167,8 @@ impl IngressBook {
         if self.cell.size() == Bytes(1) { size.0 } else { size.0.div_ceil(self.cell.size().0) }
     }
 
-    /// Chooses the memory for the part of a packet of this many cells that does not fit in the reserved cells of `group`. Returns an error
-    /// with the reason if there is no room for this part.
+    /// Chooses the memory for the part of a packet that does not fit in the reserved cells of `group`. `cells` is the size of the whole
+    /// packet. Returns an error with the reason if there is no room for this part.
     fn place(&self, group: GroupId, cells: u64) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];

@@ -74,7 +74,7 @@ impl<T> ReceiveBuffer<T> {
         self.packets.len()
     }
 
-    /// Stores a packet that arrives at `now`. Returns the payload if the buffer has no room, so that the packet is dropped.
+    /// Stores a packet that arrives at `now`. If the buffer has no room, drops the packet and returns its payload.
     pub fn receive(&mut self, now: Instant, header: Header, payload: T) -> Option<T> {
         let backlog = self.backlog + header.size();
         if backlog > self.config.size {

@@ -53,7 +53,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watchdog {
     last: Poll,
-    /// Time for which the queue has been stormed, or without PFC frames if `is_stormed`.
+    /// Time for which the queue has counted as stormed; if `is_stormed`, the time without PFC frames.
     elapsed: Duration,
     is_stormed: bool,
 }

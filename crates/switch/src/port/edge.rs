@@ -74,8 +74,8 @@ fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, vie
 }
 
 impl Edge {
-    /// Handles an arriving packet of an elaborate port. The function is compiled out of line, so that the code for other ports needs fewer
-    /// registers.
+    /// Handles an arriving packet of a port with several queues or a shaper. The function is compiled out of line, so that the code for
+    /// other ports needs fewer registers.
     #[inline(never)]
     pub(super) fn receive_elaborate<T: Copy + Default>(
         &mut self,
@@ -162,7 +162,8 @@ impl Edge {
         }
     }
 
-    /// Sends the next waiting packet of an elaborate port; the link must be free. The function is compiled out of line.
+    /// Sends the next waiting packet of a port with several queues or a shaper; the link must be free. The function is compiled out of
+    /// line.
     #[inline(never)]
     pub(super) fn transmit_elaborate<T: Copy + Default>(
         &mut self,

@@ -78,8 +78,8 @@ impl May for Paused {
 
 /// Chooses the queue of a port that sends next.
 pub trait Scheduler {
-    /// Records that a packet of `size` has joined `queue`. `queues` is the state afterwards: if `queue` now holds one packet, it was
-    /// empty.
+    /// Records that a packet of `size` has joined `queue`. `queues` is the state afterwards: if `queue` now holds one packet, it was empty
+    /// before.
     fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
 
     /// Selects the queue whose first packet is sent next, among the queues in `may`; returns `None` if all of these are empty. Repeated

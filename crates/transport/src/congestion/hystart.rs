@@ -50,7 +50,7 @@ const MIN_OVER_ACK_DELAY: u64 = 4;
 const MIN_RTT_DIVISOR: u64 = 8;
 /// Number of samples in a round before the rule applies: RFC 9406 §4.3 *N_RTT_SAMPLE*; Linux: `HYSTART_MIN_SAMPLES`.
 const RTT_SAMPLES: u32 = 8;
-/// Divisor of the growth in conservative slow start; `CSS_ROUNDS` is the number of its rounds (RFC 9406 §4.3).
+/// Divisor of the growth in conservative slow start; `CSS_ROUNDS` is the number of rounds of conservative slow start (RFC 9406 §4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
 /// Smallest cwnd in segments at which Linux's HyStart applies (tcp_cubic.c, `hystart_low_window`).

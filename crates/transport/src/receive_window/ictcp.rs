@@ -100,7 +100,7 @@ impl Ictcp {
         Self { config: *config, mss: mss.0, capacity, clock: None, connections: BTreeMap::new() }
     }
 
-    /// Records a packet of any kind with this size on the wire. Call it before [`Self::on_data`] for the same packet.
+    /// Records a packet of any kind with this size on the wire. Call this method before [`Self::on_data`] for the same packet.
     pub fn on_packet(&mut self, now: Instant, wire_size: Bytes) {
         self.advance(now);
         if let Some(Clock { sub_slot: SubSlot::Measuring { bytes }, .. }) = &mut self.clock {

@@ -1,4 +1,4 @@
-//! Data and rate that a sender offers to its host. The host forms bursts from them.
+//! Data and rate that a sender offers to its host. The host forms bursts from the data.
 
 use shallows_core::Bytes;
 
