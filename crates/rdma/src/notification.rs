@@ -29,9 +29,9 @@ pub(crate) struct NotificationPoint {
 impl NotificationPoint {
     /// Handles a packet that may cause a CNP. If a CNP must be sent now, returns the cause of the CNP.
     ///
-    /// The first marked packet causes a CNP at once and starts an interval. If at least one packet of an interval is marked, one CNP is sent
-    /// at the end of the interval, and another interval starts (DCQCN, section 3.2: at most one CNP per interval, "if any packet that arrives
-    /// within that time window was marked"). The latency of a CNP does not extend the interval.
+    /// The first marked packet causes a CNP at once and starts an interval. If at least one packet of an interval is marked, one CNP is
+    /// sent at the end of the interval, and another interval starts (DCQCN, section 3.2: at most one CNP per interval, "if any packet that
+    /// arrives within that time window was marked"). The latency of a CNP does not extend the interval.
     pub(crate) fn on_cause(&mut self, config: &Notification, now: Instant, cause: Cause) -> Option<Cause> {
         let interval = config.interval?;
         if self.continues && now >= self.interval_end {

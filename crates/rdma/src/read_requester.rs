@@ -158,8 +158,8 @@ impl ReadRequester {
         Some(RdmaReadRequest { psn, offset: self.messages.offset(self.config.mtu, psn), bytes, sent_at: now })
     }
 
-    /// Returns the time at which [`Self::on_timer`] and [`Self::poll_cnp`] must be called; `None` while the requester waits only for posts and
-    /// responses.
+    /// Returns the time at which [`Self::on_timer`] and [`Self::poll_cnp`] must be called; `None` while the requester waits only for posts
+    /// and responses.
     pub fn deadline(&self) -> Option<Instant> {
         if self.ended.is_some() {
             return None;

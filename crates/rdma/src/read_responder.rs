@@ -50,8 +50,8 @@ struct Read {
 }
 
 impl ReadResponder {
-    /// Creates a responder that expects the request with PSN 0. `line_rate` is the rate of the NIC's link; `overhead` is the number of bytes
-    /// that a response has on the wire in addition to its data and to extended headers.
+    /// Creates a responder that expects the request with PSN 0. `line_rate` is the rate of the NIC's link; `overhead` is the number of
+    /// bytes that a response has on the wire in addition to its data and to extended headers.
     pub fn new(config: &Config, line_rate: Rate, overhead: Bytes) -> Self {
         Self {
             reaction: ReactionPoint::new(&config.congestion, line_rate),
@@ -127,8 +127,8 @@ impl ReadResponder {
         Some(response)
     }
 
-    /// Returns the time at which [`Self::on_timer`] must be called and the responder polled again; `None` while it waits only for requests. A
-    /// response that may leave now has no deadline, because the driver polls when the NIC is free.
+    /// Returns the time at which [`Self::on_timer`] must be called and the responder polled again; `None` while it waits only for requests.
+    /// A response that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         if self.reads.is_empty() {
             return None;

@@ -27,8 +27,8 @@ pub struct Stats {
 /// Reason for which a queue pair has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows. With adaptive timeouts, it expired after at
-    /// least [`Config::retry_count`] times [`Config::timeout`] without progress.
+    /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows. With adaptive timeouts, it expired after
+    /// at least [`Config::retry_count`] times [`Config::timeout`] without progress.
     RetriesExhausted,
     /// The responder had no receive work request more often in a row than [`Send::rnr_retry`](crate::Send::rnr_retry) allows.
     RnrRetriesExhausted,
@@ -338,7 +338,7 @@ impl Requester {
         }
     }
 
-    /// Moves back to the first packet that is not acknowledged.
+    /// Moves `next` back to the first packet that is not acknowledged.
     fn go_back(&mut self) {
         self.next = self.una;
         self.requested = self.una;

@@ -54,8 +54,7 @@ pub struct Config {
     pub full_ack: FullAck,
     /// Number of duplicate acknowledgements, or of segments above a hole, that indicate a loss (RFC 6675 DupThresh).
     pub duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042, RFC 6675 §5
-    /// step 3).
+    /// Whether duplicate acknowledgements let the sender send new data before a loss is detected (RFC 3042, RFC 6675 §5 step 3).
     pub limited_transmit: bool,
     /// Whether limited transmit also continues the retransmissions after a timeout, as ns-2's `singledup_` does; RFC
     /// 3042 covers only new data. Ignored with SACK.

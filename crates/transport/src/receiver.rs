@@ -63,8 +63,8 @@ pub struct Receiver {
     pending: u32,
     /// Remaining number of segments that are acknowledged at once, although their acknowledgements could be delayed.
     quick: u32,
-    /// Flags to echo in acknowledgements. ECE follows DCTCP.CE (RFC 8257 §3.2), or stays set until CWR (RFC 3168 §6.1.3). The incast
-    /// notification follows the rule of DCTCP.CE.
+    /// Flags to echo in acknowledgements. With accurate ECN, ECE follows DCTCP.CE (RFC 8257 §3.2); with classic ECN, ECE stays set until
+    /// CWR (RFC 3168 §6.1.3). The incast notification follows the rule of DCTCP.CE.
     echo: u8,
     /// Flags that may be echoed, as negotiated by both sides.
     echoes: u8,

@@ -194,7 +194,7 @@ impl Sender {
         }
     }
 
-    /// Handles an acknowledgement as [`Self::take_ack`] does. Not inlined, for rare callers.
+    /// Handles an acknowledgement as [`Self::take_ack`] does. Not inlined, because the callers are rare.
     #[inline(never)]
     fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);

@@ -11,13 +11,13 @@ use super::interface::{CongestionControl, Digest, Pace, Window};
 pub struct Config {
     /// Weight g of the newest observation in α, above 0 and at most 1.
     pub gain: f64,
-    /// Time without a CNP after which α decreases, longer than the shortest time between two CNPs.
+    /// Time without a CNP after which α decreases; must be longer than the shortest time between two CNPs.
     pub alpha_period: Duration,
     /// Period of the timer that increases the rate.
     pub increase_period: Duration,
     /// Number of bytes after which the byte counter increases the rate; `None` for no byte counter.
     pub increase_bytes: Option<Bytes>,
-    /// Number F of expiries of the timer, and of the byte counter, in fast recovery.
+    /// Number F of expiries of the timer, or of the byte counter, that belong to fast recovery.
     pub fast_recovery: u32,
     /// Rate R_AI that an additive increase adds to the target rate.
     pub additive_increase: Rate,

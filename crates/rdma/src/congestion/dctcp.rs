@@ -120,7 +120,7 @@ mod tests {
     use super::super::testing::{CAPACITY, T, run};
     use super::*;
 
-    /// Acknowledges `acked` bytes up to `number`, while `next` bytes are sent.
+    /// Acknowledges `acked` bytes up to `number`, when `next` bytes have been sent.
     fn ack(flow: &mut Dctcp, config: &Config, [number, acked, next]: [u64; 3], marked: bool) {
         let (now, acked, rtt) = (Instant::ZERO, Bytes(acked), T);
         flow.on_ack(

@@ -46,7 +46,7 @@ impl Config {
 struct Measured {
     /// Utilisation U.
     utilisation: f64,
-    /// W_c, in bytes: the window at the last update of the reference.
+    /// Reference window W_c, in bytes: the window at the last update of the reference.
     reference: f64,
     /// Number of additive increases in a row (incStage).
     stage: u32,

@@ -1,5 +1,5 @@
-//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): HPCC's window, from the highest utilisation
-//! on the path, which switches measure.
+//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): HPCC's window, from the highest
+//! utilisation on the path, which switches measure.
 
 use shallows_core::Rate;
 use shallows_core::packet::mix;

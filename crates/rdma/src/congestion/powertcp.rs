@@ -207,7 +207,8 @@ mod tests {
         assert_eq!((flow.power, flow.reference), (1.4375, 100_000.0));
         let first = 0.9 * (100_000.0 / 1.4375 + 10_000.0) + 10_000.0;
         assert!((flow.window - first).abs() < 1e-9, "{}", flow.window);
-        // The queue drains to 5,000 in 8 µs, while 100,000 bytes leave: λ = 0.8·B, ν = 1.05·B·τ, f = 0.84. The second hop: 0.9. Its RTT ends.
+        // The queue drains to 5,000 in 8 µs, while 100,000 bytes leave: λ = 0.8·B, ν = 1.05·B·τ, f = 0.84. The second hop: 0.9. Its RTT
+        // ends.
         flow.on_ack(&config, &ack(22, 9, 101_001, &[hop(12, 150_000, 5_000), hop(12, 140_000, 0)]));
         assert!((flow.power - 0.9).abs() < 1e-12, "{}", flow.power);
         // 0.9·(100,000/0.9 + 10,000) + 0.1·first exceeds HostBw·τ + β.

@@ -302,8 +302,8 @@ mod tests {
             first_rate,
             ..Config::timely(Rate::from_gbps(10))
         };
-        // No difference at first. 100 to 104: difference 2, gradient 0.1, factor 1 − 0.08. 600 µs: factor 1 − 0.8·(1 − 500/600) = 1 − 0.4/3.
-        // 40 µs is below T_low: + δ.
+        // No difference at first. 100 to 104: difference 2, gradient 0.1, factor 1 − 0.08. 600 µs: factor 1 − 0.8·(1 − 500/600) = 1 −
+        // 0.4/3. 40 µs is below T_low: + δ.
         let found = rates(&config, &[100, 104, 600, 40]);
         let expected = [5_000.0, 4_600.0, 4_600.0 * (1.0 - 0.4 / 3.0), 4_600.0 * (1.0 - 0.4 / 3.0) + 10.0];
         assert!(

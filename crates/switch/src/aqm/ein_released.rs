@@ -21,7 +21,7 @@ pub struct Config {
     pub packet_time: PacketTime,
     /// Number of dequeues in the ring (`sampleCnt`).
     pub samples: usize,
-    /// Backlog in packets above which CE is set in any case.
+    /// Backlog in packets above which CE is always set.
     pub limit: u32,
 }
 

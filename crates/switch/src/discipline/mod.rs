@@ -72,8 +72,8 @@ impl Config {
         }
     }
 
-    /// Returns the discipline with `change` applied to its table, which gives the queue of each class. Disciplines that do not queue packets
-    /// by class stay the same.
+    /// Returns the discipline with `change` applied to its table, which gives the queue of each class. Disciplines that do not queue
+    /// packets by class stay the same.
     #[must_use]
     pub fn with_queues(&self, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Self {
         match self {

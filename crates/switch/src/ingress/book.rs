@@ -266,8 +266,8 @@ mod tests {
     use super::super::config::{GroupLimit, Lossless};
     use super::*;
 
-    /// Returns a book with two pools of 8 cells, which have 4 cells of headroom each, and a lossless group in each pool. The first group has
-    /// 5 shared cells, which is its limit, and 2 cells of headroom.
+    /// Returns a book with two pools of 8 cells, which have 4 cells of headroom each, and a lossless group in each pool. The first group
+    /// has 5 shared cells, which is its limit, and 2 cells of headroom.
     fn book() -> IngressBook {
         let pool = PoolConfig { size: Bytes(8), headroom: Some(Bytes(4)) };
         let config = Config { cell: Cell::default(), compares: Compares::With, pools: vec![pool; 2] };

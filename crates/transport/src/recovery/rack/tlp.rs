@@ -31,7 +31,7 @@ impl Tlp {
         (self.end, self.is_retransmission, self.due, self.at) = (0, false, false, Instant::MAX);
     }
 
-    /// Handles acknowledged new data, which gives a round-trip time and makes a probe unnecessary.
+    /// Handles an acknowledgement of new data, which gives a round-trip time and makes a probe unnecessary.
     pub(super) fn on_new_data(&mut self) {
         self.measured = true;
         self.due = false;
