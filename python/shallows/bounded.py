@@ -1,7 +1,7 @@
 """Bounded input: regular files of limited size, and numbers of limited length.
 
 These functions read all external input. No file can block the process or exhaust its memory, and no number
-takes minutes to parse. Input beyond a bound raises an error with its place and a remedy.
+takes minutes to parse. Input beyond a bound raises an error that names its place and a remedy.
 """
 
 import errno
@@ -18,7 +18,7 @@ from typing import IO, Any
 from shallows.errors import ShallowsError
 
 LARGEST_DOCUMENT = 1 << 26
-"""Largest scenario, claims file or result document, in bytes. Real ones are hundreds of times smaller."""
+"""Largest scenario, claims file or result document, in bytes. Real files are hundreds of times smaller."""
 
 LARGEST_LIST = 1 << 28
 """Largest list of flows or links, in bytes: four million lines of 64 characters."""
@@ -142,7 +142,7 @@ def _too_large(path: str | Path, most: int, remedy: str) -> ShallowsError:
 
 
 def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
-    """Decode bytes at the offset `place` of a file; a byte-order mark at its start is removed."""
+    """Decode bytes at the offset `place` of a file; remove a byte-order mark at the start of the file."""
     try:
         return contents.decode("utf-8-sig" if place == 0 else "utf-8")
     except UnicodeDecodeError as error:

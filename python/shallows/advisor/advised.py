@@ -109,7 +109,7 @@ def _buffer(fabric: Fabric) -> list[Advice]:
 
 
 def _marks_first(fabric: Fabric) -> list[Advice]:
-    """Return the threshold below which marks come before pauses, for a fabric with such a threshold."""
+    """Return advice on the threshold below which marks come before pauses; empty without such a threshold."""
     groups, count = fabric.groups, len(fabric.lossless)
     below = marks_first(fabric)
     if below is None or groups.limit is not None:

@@ -142,7 +142,7 @@ def simulate(
 
 
 def write_rules(found: Answer, out: str | Path | None) -> None:
-    """Write the rules and the change to the setting that they recommend into `out`, unless it is None.
+    """Write the rules, and the change to the setting that they recommend, into `out` (None: write nothing).
 
     Raises
     ------

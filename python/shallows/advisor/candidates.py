@@ -69,7 +69,7 @@ class Candidate:
     sojourn: float | None = None
     """Threshold on waiting time in seconds, instead of queue curves."""
     follows: int | None = None
-    """MQ-ECN's K for a lone queue, in bytes, instead of queue curves."""
+    """MQ-ECN's K for a queue that is busy alone, in bytes, instead of queue curves."""
     groups: Groups | None = None
     """Priority groups of lossless classes; None without such classes."""
     weights: tuple[float, ...] | None = None
@@ -198,7 +198,7 @@ def _jointly(fabric: Fabric, standard: Candidate, base: Groups) -> Iterator[Cand
 
 
 def _weightings(fabric: Fabric) -> Iterator[tuple[float, ...]]:
-    """Yield weights in proportion to the load of each class, unless the fabric has these weights."""
+    """Yield weights in proportion to the load of each class, unless the fabric already has these weights."""
     weighted = [each for each in fabric.classes if not each.strict]
     total, share = sum(each.weight for each in weighted), sum(each.share for each in weighted)
     own = tuple(
@@ -217,7 +217,7 @@ def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
 
 
 def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
-    """Yield names and groups: headroom as planned, then separate headroom for a pool, or the reverse."""
+    """Yield names and groups: with headroom as planned, then with the other kind (separate or pooled)."""
     yield "", base
     if {"headroom", "headroom_pool"} & {*fabric.fixed}:
         return

@@ -62,7 +62,7 @@ def carry(switch: Switch, fabric: Fabric) -> tuple[Fabric, list[str]]:
 
 
 def _unlike(fabric: Fabric, paused: set[int]) -> Iterator[str]:
-    """Yield notes on queues that are lossless in only one of the two files."""
+    """Yield notes on queues that are lossless only in the fabric's file, or only in the configuration."""
     named = {each.queue for each in fabric.classes}
     if others := sorted(paused - named):
         yield (

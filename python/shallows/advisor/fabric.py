@@ -45,7 +45,7 @@ class Buffer:
     reserved: float
     """Reserved buffer of each queue, in bytes."""
     alpha: float | None
-    """Fixed α; None if it may be chosen."""
+    """Fixed α; None if the advisor chooses it."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """End of a race: more seeds for the best candidate and for rivals that may beat it by more than 3 %.
 
-A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. Its few seeds
-then show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate with
-the best estimates gets more seeds, and so do rivals that may beat it by more than the indifference zone.
+A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. The few seeds of
+a race show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
+with the best estimates gets more seeds, and so do rivals that may beat it by more than the indifference zone.
 """
 
 import time

@@ -5,8 +5,8 @@
     number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
               | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss" | "pauses" | "time paused"
 
-The first goal counts most; among settings that keep all bounds, the next one decides. Weights are an
-alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
+The first goal counts most. Among settings that keep all bounds, goals without a bound decide in their order.
+Weights are an alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
 """
 
 import re

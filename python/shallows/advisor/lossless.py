@@ -131,7 +131,7 @@ def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None
 def thresholds(
     wire: Wire, ports: int, shared: int, groups: Groups, classes: int, kmin: int, cell: int | None = None
 ) -> dict[str, Any] | None:
-    """Return when a switch pauses its senders, and whether queues that mark from `kmin` on mark before.
+    """Return when a switch pauses its senders, and whether queues that mark from `kmin` on mark before that.
 
     The switch has equal ports, lossless classes only, and this shared memory. The result is a row of the
     engine's table *Pauses (PFC)*; None if the engine rejects the switch.

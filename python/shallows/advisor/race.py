@@ -1,9 +1,9 @@
 """Race of candidates: each round adds one seed to every remaining candidate, and drops the beaten ones.
 
 All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
-candidate is dropped if another is better in one measure and, in all others, not worse by more than the
-indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
-looks so far. docs/design.md gives the reasons.
+candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
+the indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
+looks (comparisons of all candidates) so far. docs/design.md gives the reasons.
 """
 
 import math
@@ -44,7 +44,7 @@ DELTA_PAUSES = {"pauses": 1.0, "paused_us": 10.0}
 """Indifference zones of pauses: one pause, or 10 µs of paused time, in a run."""
 
 FIRST_LOOK = 5
-"""Number of seeds before the first look; with fewer, loss rates have no limits (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds at the first comparison; with fewer, loss rates have no limits (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
 """Minimum number of seeds for intervals over whole runs.
@@ -143,7 +143,7 @@ class Race:
     ended: str = ""
     """Reason for the end of the race."""
     is_stable: bool = False
-    """Whether the race ended because looks dropped no more candidates."""
+    """Whether the race ended because comparisons dropped no more candidates."""
     measured: dict[float, dict[str, dict[int, Sample]]] = field(default_factory=dict)
     """Samples by load, candidate and seed."""
     points: list[Point] = field(default_factory=list)
@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names; add the current setting if it is invalid, because answers compare with it."""
+        """Return the names; add an invalid current setting, because answers compare other settings with it."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
@@ -430,7 +430,7 @@ def _lost(summary: Mapping[str, Any]) -> str:
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Return whether a rival wins, by its relative change in each goal, in order; None if undecided.
+    """Return whether a rival wins, given its relative change in each goal in order; None if undecided.
 
     The rival wins if it is better in one goal by more than the indifference zone, and not worse by more than
     that zone in any earlier goal.

@@ -16,10 +16,10 @@ from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
-"""Losses below this share are raised to it when they are compared by their ratio."""
+"""Lower bound of losses, as a share, when two losses are compared by their ratio."""
 
 PAUSES_FLOOR = DELTA_PAUSES
-"""Numbers of pauses and paused times below these are raised to them when they are compared by ratio."""
+"""Lower bounds of numbers of pauses and of paused times when two values are compared by their ratio."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
@@ -243,7 +243,7 @@ def _is_weighed(race: Race) -> bool:
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
     """Return whether one candidate beats another by more than the indifference zone; None if undecided.
 
-    `count` candidates share the error probability of a look.
+    `count` candidates share the error probability of one comparison of all candidates.
     """
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))

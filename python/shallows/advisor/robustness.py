@@ -16,7 +16,7 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 SEEDS = 5
-"""Number of seeds of each variant: the smallest that gives limits of loss rates."""
+"""Number of seeds of each variant: the smallest for which loss rates have confidence limits."""
 
 RIVALS = 3
 """Number of rivals that run beside the recommendation."""

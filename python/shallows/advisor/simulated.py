@@ -23,7 +23,7 @@ from shallows.quantity import size
 from shallows.runs.toml_text import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
-"""Upper bound of small flows, lower bound of large ones; above the papers' 10 MB, there would be few."""
+"""Upper bound of small flows, lower bound of large flows; few flows are above the 10 MB of papers."""
 
 MOST_RECEIVERS = 8
 """Maximum number of simulated ports of a pool; the memory shrinks in proportion."""

@@ -1,8 +1,8 @@
 """Priority groups of lossless classes in the simulation of a fabric: headroom, and the memory of a switch.
 
-In the simulation, the links of hosts include the hosts' delays, which therefore delay pauses too. Its groups
-get more headroom than those of the fabric: the bytes that arrive during these delays are added. The shared
-memory is that of the fabric.
+In the simulation, the links of hosts include the hosts' delays, which therefore delay pauses too. Simulated
+groups get more headroom than those of the fabric: the bytes that arrive during these delays are added. The
+shared memory is that of the fabric.
 """
 
 import json

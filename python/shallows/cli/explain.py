@@ -86,7 +86,7 @@ def _short(table: Table) -> Table:
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Print at most `SHOWN` findings of each code; consecutive findings with one reason show it once."""
+    """Print at most `SHOWN` findings of each code; consecutive findings with the same reason share it."""
     counted: Counter[str] = Counter()
     kept: list[Finding] = []
     for finding in findings[:most]:

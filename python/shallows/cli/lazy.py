@@ -1,4 +1,4 @@
-"""Parsers of the command line. They are built on first use, and suggest a similar name for an unknown one."""
+"""Parsers of the command line, which are built on first use and suggest a similar name for a wrong name."""
 
 import argparse
 from collections.abc import Callable

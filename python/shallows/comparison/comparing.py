@@ -42,7 +42,7 @@ def compare(
     confidence
         Confidence level of the intervals, such as 0.95.
     cool_down
-        Share of the period in which flows arrive, at its end. Flows that arrive in this part are excluded.
+        Share of the arrival period, at its end, whose flows are excluded.
     by
         Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
     metrics

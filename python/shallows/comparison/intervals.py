@@ -129,7 +129,7 @@ def mean_difference(baseline: "Groups", other: "Groups", confidence: float = 0.9
 def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
     """Return the interval of the relative change of means, `other` / baseline - 1; groups are paired.
 
-    No observation may be negative, and on each side at least one must be above zero.
+    No observation may be negative; the baseline and `other` each need an observation above zero.
     """
     mine, theirs = means(other), means(baseline)
     # To first order, the logarithm of a ratio of means changes by the difference of relative deviations.

@@ -30,7 +30,7 @@ COUNTS_SERVERS = {"fan out", "servers", "workers", "senders"}
 def fct(runs: Runs) -> "Figure":
     """Draw completion times by size bin (mean and 99th percentile), losses and timeouts against load.
 
-    Losses are those in switches; thin lines show losses in NICs, if there are any.
+    The panel of losses shows losses in switches; thin lines show losses in NICs, if there are any.
 
     Each scheme has a line. A point is the mean of runs that differ only in their seed; from three seeds on, a
     bar shows its 95 % interval. If the load does not vary, the horizontal axis is the numeric axis with the

@@ -64,7 +64,7 @@ def frontier(
         Labels of the baseline's runs. Each value is divided by the baseline's value with the same seed.
         Default: values as measured.
     ideal
-        Whether to state the lower bound of completion times, those in a network without queues.
+        Whether to state the lower bound of completion times: the times in a network without queues.
 
     Returns
     -------

@@ -200,7 +200,8 @@ def pfc(run: Run) -> str:
 
     Its columns (third.cc, `get_pfc`): time in ns, node, 0 for a host or 1 for a switch, interface, and 1 for
     a pause or 0 for its end. Interfaces of a node are numbered from 1 in the order of `topology.txt`. HPCC
-    writes the time at which a frame arrives; this function, that at which a pause takes effect.
+    writes the time at which a PFC frame arrives. This function writes the time at which the pause takes
+    effect.
     """
     if run.pause_times is None:
         raise ShallowsError(

@@ -49,7 +49,7 @@ class Config:
         return _one(self.lines, key, default, least, most)
 
     def rate(self, key: str, default: int | None = None) -> int:
-        """Return the rate that a key has, in bit/s; None means that third.cc has no default."""
+        """Return the rate that a key has, in bit/s; `default` is the value in third.cc, if it has one."""
         line = self._line(key, default, "50Mb/s")
         return default or 0 if line is None else line.rate(line.words[1])
 
@@ -73,7 +73,7 @@ class Config:
         return value
 
     def fraction(self, key: str, what: str, default: float | None = None) -> float:
-        """Return the number above 0 and at most 1 that a key has; None means that third.cc has no default."""
+        """Return the number in (0, 1] that a key has; `default` is the value in third.cc, if it has one."""
         line = self._line(key, default, "0.0625")
         if line is None:
             return default or 0.0

@@ -60,7 +60,7 @@ def _log_base(config: Config) -> float:
 
 
 def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, Any]:
-    """Return the `[roce]` table. `ack_class` is that of acknowledgements; `None` is that of their data."""
+    """Return the `[roce]` table; `ack_class` is the class of acknowledgements (None: that of their data)."""
     every = config.whole("L2_ACK_INTERVAL", 1, 1, 1 << 40)
     # rdma-hw.cc: one acknowledgement per L2_ACK_INTERVAL bytes.
     table: dict[str, Any] = {"mtu": f"{config.payload}B", "ack_every": max(1, -(-every // config.payload))}

@@ -46,7 +46,7 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
     """Raise an error if a new run must not write this folder.
 
-    With `force`, the new run may replace any run, otherwise only a damaged copy of itself. `verify` also
+    With `force`, any run can be replaced; otherwise, only a damaged copy of the new run. `verify` also
     detects damage by hashes of files.
     """
     if not (folder.exists() or folder.is_symlink()):
@@ -166,8 +166,8 @@ def sync(path: Path) -> None:
 class RunFolder:
     """A folder that appears only when it is complete.
 
-    Entering takes a lease, which fails if the parent cannot be written. Leaving without `commit` removes the
-    written files.
+    Entering takes a lease, which fails if the parent folder cannot be written. Leaving without `commit`
+    removes the written files.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class Lease:
 
 
 class Watch:
-    """Detects expired leases. A lease of another machine needs two checks, `EXPIRY_S` apart."""
+    """Detects expired leases. A lease from another machine needs two checks, `EXPIRY_S` apart."""
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[object, float]] = {}
@@ -85,7 +85,7 @@ class Watch:
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:
-        """Return whether this run's folder has a lease that was renewed since it was first checked."""
+        """Return whether this run's folder has a lease that was renewed after the lease's first check."""
         return any(path in self.renewed for path in left_of(final.parent).get(final.name, []))
 
 

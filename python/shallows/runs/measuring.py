@@ -194,7 +194,7 @@ def new_folder(
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:
-    """Run a trial that measures this machine, and return its summary.
+    """Run a trial that measures this machine, and return the trial's summary.
 
     Links may be faster than the machine can carry, so the results are not valid.
 

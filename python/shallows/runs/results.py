@@ -401,7 +401,7 @@ def axis_name(axis: str) -> str:
 
 
 def place_on(labels: Mapping[str, Any], axis: str) -> Any:
-    """Return the first value of `on_axis`; None if the run has no such axis.
+    """Return a run's value on an axis, the first if several axes match; None if the run has no such axis.
 
     >>> place_on({"scheme": "reno"}, "scheme"), place_on({"scheme": "reno"}, "load")
     ('reno', None)

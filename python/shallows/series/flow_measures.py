@@ -128,10 +128,10 @@ def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
 
 
 def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: bool = False) -> float:
-    """Return a percentile of the number of concurrent flows per host and window, after the warm-up.
+    """Return a percentile of the number of concurrent flows per host and time slice, after the warm-up.
 
     Only flows larger than `above` bytes count. A request and its response count as one flow, because real
-    hosts use one connection for both. With `busy`, windows in which a host has no such flow are left out.
+    hosts use one connection for both. With `busy`, time slices in which a host has no such flow are left out.
     """
     import numpy as np
     import polars as pl
@@ -288,7 +288,7 @@ class Moment:
 
 
 def window(run: Run, moment: Moment, traced: Traced) -> float:
-    """Return a traced flow's window at a time, or its minimum from then on."""
+    """Return a traced flow's congestion window at a time, or the window's minimum from that time on."""
     import polars as pl
 
     mine = (pl.col("flow") == traced.flow) & (pl.col("quantity") == "cwnd_bytes")

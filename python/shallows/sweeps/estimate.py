@@ -54,7 +54,7 @@ class Needs:
     packet_hops: float | None
     wall_s: float | None
     memory_mb: float | None
-    """Memory that the largest runs need together, taking as many as run at the same time."""
+    """Memory that the largest runs need together, for as many runs as are simulated at the same time."""
     basis: str
 
     def __str__(self) -> str:
@@ -277,7 +277,8 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
 def _need(point: Point, cost: Cost | None) -> Need | None:
     """Return the memory that a point needs; None if it is unknown.
 
-    It is the larger of the computed lower bound and the memory that earlier runs used, or the known one.
+    The result is the larger of the computed lower bound and the memory that earlier runs used; if only one of
+    these is known, the result is that one.
     """
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

@@ -101,7 +101,7 @@ def _outcome(point: Point, error: str | None = None, *, reused: bool = False) ->
 
 
 def _still(outcome: Outcome) -> Outcome:
-    """Return a point's outcome, or a failure if the point's folder has been removed since."""
+    """Return a point's outcome, or a failure if the point's folder was removed after the point ended."""
     return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
 
 

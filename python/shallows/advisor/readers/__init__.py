@@ -3,7 +3,7 @@
 A reader's module has two functions:
 
 - `recognises(text, name)` returns whether a file has its format; it is fast and raises no errors.
-- `read(text, name)` returns the described `Switch`, or raises a `ShallowsError` with file and place.
+- `read(text, name)` returns the `Switch` in the file, or raises a `ShallowsError` with file and place.
 
 To add one, add its name to `FORMATS`, and its module to `reader`.
 """

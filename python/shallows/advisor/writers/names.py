@@ -167,7 +167,7 @@ class _Check:
         return found
 
     def called(self, kind: str, each: T) -> T:
-        """Return a part of a switch, without its name if that is invalid; the writer then generates one."""
+        """Return a part of a switch; an invalid name is removed, and the writer generates another name."""
         if each.name is None or self.is_name(each.name):
             return each
         self.refuse(kind, each.name)
