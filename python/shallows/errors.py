@@ -32,11 +32,11 @@ class ShallowsError(Exception):
 
 
 class NoSpaceError(ShallowsError):
-    """A write failed because the disk is full or the user's quota is exhausted."""
+    """Error for a write that failed because the disk is full or the user's quota is exhausted."""
 
 
 class ClaimLostError(ShallowsError):
-    """Another process has taken over or removed the output folder of this process."""
+    """Error for an output folder that another process has taken over or removed."""
 
 
 NAMED = 12
@@ -89,7 +89,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot run; the message has the error with its file, line and column."""
+    """Error for a scenario that cannot run; the message names file, line and column."""
 
 
 class DefectError(RuntimeError):

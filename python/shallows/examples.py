@@ -11,7 +11,7 @@ FOLDER = (Path(__file__).parent / "experiments").resolve()
 """Folder of all examples; in a checkout, a link to the repository's `experiments`."""
 
 FIRST = ("demo", "gallery", "advisor", "models")
-"""Groups that are listed first, in this order."""
+"""Groups of examples that are listed first, in this order."""
 
 WITHOUT_COMMENTS = {
     "advisor/roce-400g.json": "SONiC configuration of a 400 Gb/s leaf with lossless classes, for `explain`."

@@ -21,7 +21,7 @@ from shallows.series.metric import Metric
 AS_ABOVE = "as above"
 
 COMBINED = "a combination of weights, α of priority groups and headroom that was simulated"
-"""Reason for numbers of lossless classes that differ from the given ones."""
+"""Reason that a table gives for numbers of lossless classes that candidates vary."""
 
 
 def rules(found: Answer) -> Table:
@@ -273,7 +273,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change with the lowest upper limit among the changes of all measures, with its interval."""
+    """Format the change of one measure with its interval: the change whose upper limit is lowest."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

@@ -13,7 +13,7 @@ BUSY = (1, 4, 8, 16)
 """Number of busy ports in each row of the table of limits."""
 
 METRE = 5e-9
-"""Seconds per metre of fibre."""
+"""Propagation delay of one metre of fibre, in seconds."""
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class Answer:
     race: Race | None = None
     recommendation: Recommendation | None = None
     undecided: Undecided | None = None
-    """Rivals in an undecided race, and the effort that would decide it; None if the race decided."""
+    """Rivals in an undecided race, and the effort that would decide the race; None if it is decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""

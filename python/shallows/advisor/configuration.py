@@ -310,7 +310,7 @@ class PortProfile:
 
     source: Source = field(default=Source(), compare=False)
     limits: tuple[Allotment, ...] = ()
-    """Limits per pool of the memory that all queues of a port, or all its priority groups, use together."""
+    """Limits, by pool, on the memory that all queues of a port, or all its priority groups, use together."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def explain(resolved: Resolved) -> Explanation:
 
 
 def alike(resolved: Resolved) -> list[list[Class]]:
-    """Group classes that mark alike at ports of one rate."""
+    """Group classes that have the same marking at ports of one rate."""
     return together(
         resolved.classes,
         lambda each: (_curves(each), each.kmin, each.kmax, each.rate, each.reach, each.unread),

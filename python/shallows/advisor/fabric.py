@@ -29,7 +29,7 @@ MARKS = ("queue", "pool", "sojourn", "mq-ecn")
 """Markers that a switch may support."""
 
 MOST_HOSTS = 64
-"""Maximum number of simulated hosts; the behaviour at a port needs no more."""
+"""Maximum number of simulated hosts; more hosts would not change the behaviour at a port."""
 
 FEWEST_FLOWS = 2_000
 """Default number of flows per run; three such runs give an interval of small flows' 99th percentile."""
@@ -321,7 +321,7 @@ def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
 
 
 RDMA = ("roce", "rdma", "dcqcn", "hpcc", "timely", "swift", "powertcp")
-"""Transports of RDMA, which are refused with the reason."""
+"""Transports of RDMA, which a fabric's file may not use; the error gives the reason."""
 
 
 def _class(table: Table, number: int, count: int, base: Path) -> TrafficClass:

@@ -53,7 +53,7 @@ def never(each: Class, curve: Curve) -> str:
 
 
 def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
-    """Find marks that begin beyond a queue's limit once several queues are busy."""
+    """Find marking curves that begin beyond a queue's limit when several queues are busy."""
     for each, curve in _marking(resolved):
         if each.kmin is None or each.limit is None or not each.limit.dynamic or never(each, curve):
             continue
@@ -327,7 +327,7 @@ def colours(resolved: Resolved) -> Iterator[Finding]:
 
 
 def weight(resolved: Resolved) -> Iterator[Finding]:
-    """Find averaged backlogs; DCTCP needs the instantaneous backlog."""
+    """Find curves that use an averaged backlog; DCTCP needs the instantaneous backlog."""
     for marking in _markings(resolved):
         for curve in _each(marking):
             if curve.weight:
@@ -524,7 +524,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Yield marking queues and their curves, once for queues that differ only in number and ports."""
+    """Yield queues that mark, with their curves; only one of queues that differ only in number and ports."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

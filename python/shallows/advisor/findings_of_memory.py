@@ -49,7 +49,7 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
 
 
 def marks_after_pauses(resolved: Resolved) -> Iterator[Finding]:
-    """Find lossless queues that mark after PFC has paused the senders, or may do so."""
+    """Find lossless queues that mark, or may mark, only after PFC has paused the senders."""
     for classes in together(resolved.classes):
         each = classes[0]
         if each.group_limit is None or each.curve is None or not each.kmin or each.rate is None:

@@ -19,7 +19,7 @@ SEEDS = 5
 """Number of seeds of each variant: the smallest for which loss rates have confidence limits."""
 
 RIVALS = 3
-"""Number of rivals that run beside the recommendation."""
+"""Number of rivals that are simulated beside the recommendation."""
 
 HIGHEST_LOAD = 0.95
 
@@ -47,9 +47,9 @@ class Effect:
     bounds: tuple[str, ...]
     """Result for each goal with a bound: kept, missed or undecided."""
     better: tuple[str, ...]
-    """Rivals that are better by interval in the deciding measure."""
+    """Rivals whose intervals show that they are better in the deciding measure."""
     flips: bool
-    """Whether another setting is now better."""
+    """Whether another setting is better in the changed fabric."""
     text: str
 
 

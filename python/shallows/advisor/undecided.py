@@ -33,7 +33,7 @@ class Undecided:
 
 
 def undecided(race: Race, recommendation: Recommendation, share: float) -> Undecided | None:
-    """Return the rivals in an undecided race and the effort to decide it; None if the race decided.
+    """Return the rivals in an undecided race and the effort to decide the race; None if it is decided.
 
     Parameters
     ----------

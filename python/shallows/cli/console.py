@@ -98,7 +98,7 @@ def print_warnings(warnings: list[str], to: Console) -> None:
 
 
 def print_problems(problems: list[dict[str, str]], to: Console) -> None:
-    """Print measurements that were requested but are missing."""
+    """Print the problems of a run: requested measurements that are missing."""
     for problem in problems:
         to.print(Text.assemble(("problem: ", "bold red"), problem["text"]))
 

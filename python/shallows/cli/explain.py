@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Maximum number of items printed of each list (notes, unread values, defaults, findings with one code)."""
+"""Maximum number of printed items of each list (notes, unread values, defaults, findings with one code)."""
 
 ROWS = 40
 """Maximum number of rows of a table that are printed; `--json` has all."""

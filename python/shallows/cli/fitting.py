@@ -28,7 +28,7 @@ class Block:
 
 
 def blocks(table: Table, width: int) -> list[Block]:
-    """Return the blocks of a table's columns; none if it must be stacked."""
+    """Return the blocks of a table's columns; none if the table must be stacked."""
     indices = range(len(table.columns))
     natural = [_natural(table, index) for index in indices]
     if _sum(natural) <= width:

@@ -34,7 +34,7 @@ class Agreement:
     """Mean over the simulated runs; the next field, `real`, is the mean over the runs with real TCP."""
     real: float | None
     difference: float | None
-    """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""
+    """`real` divided by `simulated`, minus one; for shares and counts per flow, `real` minus `simulated`."""
     low: float | None
     high: float | None
     """Upper limit of the difference's 95 % interval (`low`: lower limit); None with fewer than three

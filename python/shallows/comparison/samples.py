@@ -51,7 +51,7 @@ SUMMARY = {"fct_us": Mapping, "simulated_s": int | float, **dict.fromkeys(TOTALS
 
 @dataclass(frozen=True)
 class Series:
-    """Observations in order of arrival; `incomplete` of them are lower bounds."""
+    """Observations in order of arrival; `incomplete` is the number of those that are lower bounds."""
 
     values: "NDArray[np.float64]"
     incomplete: int = 0

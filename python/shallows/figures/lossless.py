@@ -78,7 +78,7 @@ def pauses(runs: Runs) -> "Figure":
 
 
 def _named(label: str, drawn: int, found: int) -> str:
-    """Return the name of a panel that draws some of the ports found."""
+    """Return the name of a panel, with the number of drawn ports if some ports are omitted."""
     return label if drawn == found else f"{label} ({drawn} of {found} ports)".strip()
 
 

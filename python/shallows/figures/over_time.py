@@ -340,7 +340,7 @@ class _OverTime:
     axis: str
     """Label of the axis of values."""
     unit: style.Unit = field(default_factory=lambda: style.Unit("", 1))
-    """Unit of the axis of values, by which they are divided."""
+    """Unit of the axis of values, by which the values are divided."""
 
 
 def _draw_over_time(shown: Sequence[_OverTime]) -> "Figure":

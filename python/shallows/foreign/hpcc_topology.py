@@ -24,7 +24,7 @@ class Network:
     switches: list[int]
     cables: list[Cable]
     short_sizes: bool = True
-    """Whether the simulator that the file is for reads flow sizes in 32 bits."""
+    """Whether the simulator that uses this file reads flow sizes in 32 bits."""
     of_powertcp: bool = False
     """Whether the file has PowerTCP's first line."""
     notes: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ class _Switch(NamedTuple):
     default: bool
     """Value in third.cc for a missing key."""
     other: str
-    """Meaning of the other state."""
+    """Meaning of the state that scenarios do not support."""
     modes: tuple[int, ...] = tuple(keys.MODES)
     """Modes of congestion control in which the key has an effect."""
 

@@ -62,7 +62,7 @@ class Line:
     bars: Sequence[tuple[float, float, float]] = ()
     """Interval bars: position, lower end and upper end of each."""
     at: Mapping[str, str] = field(default_factory=dict)
-    """Values of the chart's choices at which the line is shown, by name of the axis."""
+    """Values that the user must choose to see this line, by name of the axis."""
     shade: float | None = None
     """Position on the colour scale, from 0 to 1, which replaces the look."""
     published: bool = False
@@ -77,7 +77,7 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Names of the lines with this threshold; it is hidden with them. If empty, it is always shown."""
+    """Names of the lines with this threshold, which is hidden with them. If empty, it is always shown."""
     look: int | None = None
     """Look of its line, if the threshold belongs to a single line."""
 

@@ -113,7 +113,7 @@ def draw(tree: "PauseTree") -> str:
 
 
 def _boxes(paused: "list[Paused]", tree: "PauseTree", depth: int) -> list[_Box]:
-    """Return the boxes of paused ports, with those of the ports that were paused because of them."""
+    """Return the boxes of paused ports, each followed by the ports that were paused because of it."""
     found = []
     few = paused if len(paused) <= MOST_BOXES else paused[: MOST_BOXES - 1]
     for each in few:

@@ -120,7 +120,7 @@ PLACED: dict[str, Kind] = {
     "queued_us": Kind(Bin.statistic, Flows.parse, flow_measures.queued_us_of_bin, [_has_queue_pairs]),
     "fluid_fct_us": Kind(Bin.statistic, Flows.parse, flow_measures.fluid_fct_us_of_bin, [_has_one_payload]),
 }
-"""Dictionary that maps the first word of metrics with a place, flow or time after the `@` to their kind."""
+"""Kinds of the metrics with a place, flow or time after the `@`, by the first word of their names."""
 
 
 def _everywhere(_: str) -> None:
@@ -153,7 +153,7 @@ BINNED: dict[str, Kind] = {
         for name in PAUSES
     },
 }
-"""Dictionary that maps the first word of metrics without a place that `summary.json` lacks to their kind."""
+"""Kinds of the metrics that have no place and are not in `summary.json`, by the first word of their names."""
 
 
 def measure(run: Run, name: str) -> float:

@@ -362,7 +362,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A port or pool with a recorded backlog, and the time from which on a metric considers it."""
+    """A port or pool with a recorded backlog, and the time from which on a metric uses the backlog."""
 
     name: str
     begin_us: float = 0.0

@@ -131,7 +131,7 @@ class Offered:
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Return whether a trace may include `flow`; without `flow`, whether it may include any."""
+        """Return whether a trace may include `flow`; without `flow`, whether it may include any flow."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 

@@ -11,7 +11,7 @@ Thresholds = list[tuple[str, float]]
 def thresholds(run: Run, name: str) -> Thresholds:
     """Return the distinct thresholds of the markers of a port, its queues, or a pool.
 
-    Markers that cannot fire are left out.
+    Markers that can never take effect are left out.
     """
     kinds = ports_of(run)
     is_port = name in kinds

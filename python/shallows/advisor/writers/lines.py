@@ -156,10 +156,10 @@ def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
 
 
 def called(profile: PortProfile) -> str:
-    """Name a profile, or its first ports."""
+    """Return the name of a profile, or the names of its first ports."""
     return profile.name or (", ".join(profile.ports[:2]) or "all ports")
 
 
 def at(profile: PortProfile, queue: Queue) -> str:
-    """Name a queue in a sentence."""
+    """Return a queue's number and profile, for use in a sentence."""
     return f"queue {queue.number} of {called(profile)}"
