@@ -13,7 +13,7 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Guaranteed rate in bytes/s that means no guarantee: `sonic-scheduler.yang` rejects a peak rate without one."""
+"""Guaranteed rate in bytes/s that means none: `sonic-scheduler.yang` rejects a peak rate without one."""
 
 REMEDY = (
     "name /etc/sonic/config_db.json, or the output of `sonic-cfggen -d --print-data`; "
