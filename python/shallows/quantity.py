@@ -201,7 +201,7 @@ def _leading_zeros(number: float) -> int:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Format whole numbers in order, with consecutive ones as ranges.
+    """Format whole numbers in order; consecutive numbers become ranges.
 
     >>> ranges([5, 0, 2, 1])
     '0–2, 5'

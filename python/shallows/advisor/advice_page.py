@@ -286,7 +286,7 @@ def _curves(found: Answer, recommendation: Recommendation) -> Chart:
 
 
 def _drawn(found: Answer, chosen: Candidate) -> list[tuple[str, Curve]]:
-    """Return names and curves of the settings to draw: the recommended one, the current one and defaults."""
+    """Return names and curves of the settings to draw: recommended, current and default settings."""
     named: dict[str, Curve] = {}
     for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
         curve = next((one for one in each.queues if one), None)

@@ -74,7 +74,7 @@ class Answer:
     config: str | Path | None = None
     """Path of the current configuration: a file, or a folder of files."""
     to: str | None = None
-    """Vendor's format of the written change, such as `sonic`; None if none is written."""
+    """Vendor's format of the written change, such as `sonic`; None if no change is written."""
     configured: Configured | None = None
     rounding: list[tuple[Objective, Judgement]] = field(default_factory=list)
     """Cost of rounding to the format's units: the rounded versus the recommended setting, per objective."""

@@ -59,7 +59,7 @@ class Candidate:
 
     name: str
     why: str
-    """Reason for its numbers, such as a rule's formula and source."""
+    """Reason for the candidate's numbers, such as a rule's formula and source."""
     origin: str
     """Kind of the reason: `rule`, `default` (of a vendor), `between` (rules) or `today` (as configured)."""
     queues: tuple[Curve | None, ...]
@@ -167,7 +167,7 @@ def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate
 
 
 def _with_groups(fabric: Fabric, mine: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates with the planned priority groups, and those that vary groups and weights."""
+    """Return candidates with the planned priority groups, and candidates with other groups and weights."""
     groups, lossy = planned(fabric), fabric.has_lossy
     # The simulation of lossless classes has no markers that act when packets leave.
     found = [replace(each, groups=groups, lossy=lossy) for each in mine if each.sojourn is None]
@@ -260,7 +260,7 @@ def _plain(fabric: Fabric, name: str, why: str, origin: str, threshold: float) -
 
 
 def _rules(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield the rules' settings, the standard one first."""
+    """Yield the rules' settings, the standard setting first."""
     practice = [of_transport(each, fabric) for each in fabric.classes]
     standard = Candidate(
         "standard",
@@ -319,7 +319,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield candidates with thresholds, ramps and values of α near the ones that rules give."""
+    """Yield candidates with thresholds, ramps and values of α near the values that rules give."""
     limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:

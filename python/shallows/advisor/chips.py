@@ -89,7 +89,7 @@ class Chip:
         return self.memory.value // (self.parts.value if self.parts else 1)
 
     def legal_probability(self, probability: Fraction) -> Fraction:
-        """Return the largest supported probability up to this one; zero if all supported ones are larger.
+        """Return the largest supported value that is at most `probability`; zero if all values are larger.
 
         >>> str(chip("tomahawk").legal_probability(Fraction(20, 100)))
         '1/10'
@@ -99,7 +99,7 @@ class Chip:
         return max((legal for legal in self.probabilities.value if legal <= probability), default=Fraction(0))
 
     def legal_alpha(self, alpha: Fraction) -> Fraction:
-        """Return the largest supported alpha up to this one; the smallest one if all are larger.
+        """Return the largest supported value that is at most `alpha`; the smallest value if all are larger.
 
         >>> str(chip("tomahawk").legal_alpha(Fraction(3, 4)))
         '1/2'

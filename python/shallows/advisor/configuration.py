@@ -216,7 +216,7 @@ class Queue:
 
     allotment: Allotment | None = None
     lossless: bool = False
-    """Whether PFC pauses senders of its packets."""
+    """Whether PFC pauses the senders of the queue's packets."""
 
     name: str | None = field(default=None, compare=False)
     """Vendor's name of the queue's class, if it has one."""
@@ -345,7 +345,7 @@ class Note:
     """An observation about a file, such as an undefined name, for which `Switch` has no other field."""
 
     code: str
-    """Code of the finding that `explain` reports for it."""
+    """Code of the finding that `explain` reports for the note."""
 
     what: str
     source: Source = field(default=Source(), compare=False)

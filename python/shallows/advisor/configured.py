@@ -116,7 +116,7 @@ def _known(switch: Switch, number: int, ours: set[int], curves: Mapping[int, Cur
 
 
 def _there(switch: Switch, number: int) -> Marking | None:
-    """Return the current marking of a queue, from the first port that has one."""
+    """Return the current marking of a queue, from the first port at which the queue has a marking."""
     found = (
         switch.marking(queue.marking)
         for _, queue in switch.queues()

@@ -56,16 +56,16 @@ class TrafficClass:
     share: float
     """Share of the fabric's load that the class carries."""
     weight: float
-    """Weight of its queue in the round robin."""
+    """Weight of the class's queue in the round robin."""
     strict: bool
-    """Whether its queue has strict priority over weighted queues."""
+    """Whether the class's queue has strict priority over weighted queues."""
     transport: str
     sizes: object
     """Distribution of flow sizes, in the notation of scenarios."""
     queue: int
-    """Number of its queue in the switch's configuration."""
+    """Number of the class's queue in the switch's configuration."""
     lossless: bool = False
-    """Whether PFC pauses its senders."""
+    """Whether PFC pauses the senders of the class."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Incast:
     size: float
     every: float
     place: int
-    """Index of its class in `Fabric.classes`."""
+    """Index of the incast's class in `Fabric.classes`."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,11 @@ class Fabric:
         )
 
     def rounded(self, size: float) -> int:
-        """Round a threshold to one that the chip supports: whole cells, at least one."""
+        """Round a threshold to whole cells of the chip, at least one cell."""
         return max(1, round(size / self.silicon.cell)) * self.silicon.cell
 
     def probability(self, share: float) -> float:
-        """Round a probability down to one that the chip supports."""
+        """Round a probability down to a value that the chip supports."""
         steps = [each for each in self.silicon.probabilities if each <= share + 1e-9]
         return max(steps) if steps else min(self.silicon.probabilities)
 

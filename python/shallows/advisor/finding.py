@@ -57,7 +57,7 @@ def queues(classes: Sequence[Class]) -> str:
 
 
 def together(classes: Sequence[Class], key: Callable[[Class], object] | None = None) -> list[list[Class]]:
-    """Group classes with equal keys; by default, group those that differ only in queue numbers or ports."""
+    """Group classes with equal keys; by default, classes that differ only in queue numbers or ports."""
     found: dict[object, list[Class]] = {}
     for each in classes:
         found.setdefault(key(each) if key else _told(each), []).append(each)

@@ -12,7 +12,7 @@ WATCHED = "pfc-watchdog.priorities"
 
 
 def modes(resolved: Resolved) -> Iterator[Finding]:
-    """Find fixed limits in pools with dynamic thresholds, and dynamic limits in pools with fixed ones."""
+    """Find fixed limits in pools with dynamic thresholds, and dynamic limits in pools with fixed limits."""
     seen = set()
     for profile in resolved.switch.profiles:
         told = [(f"queue {queue.number}", queue.allotment) for queue in profile.queues]

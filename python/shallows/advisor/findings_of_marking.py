@@ -16,7 +16,7 @@ LATE_US = 1000.0
 """Largest plausible threshold in µs: more than a millisecond suggests a wrong unit or another rate."""
 
 LATEST_US = 2500.0
-"""Largest plausible maximum in µs: the largest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
+"""Largest plausible maximum in µs: vendors ship at most 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
 """Smallest plausible threshold in bytes. Below it, the cells of one small packet exceed the threshold."""
@@ -191,7 +191,7 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
 
 
 def enable_false(resolved: Resolved) -> Iterator[Finding]:
-    """Find profiles that mark, but do not say whether they drop packets that are not ECN-capable."""
+    """Find profiles that mark, but do not state whether they drop packets that are not ECN-capable."""
     for marking in _markings(resolved):
         curves = [curve for curve in marking.curves if curve.marks_ect and curve.drops_not_ect is None]
         if not curves or resolved.drops_not_ect(curves[0]) is not None:
@@ -308,7 +308,7 @@ def cells(resolved: Resolved) -> Iterator[Finding]:
 
 
 def colours(resolved: Resolved) -> Iterator[Finding]:
-    """Find profiles that mark a better colour at a lower backlog than a worse one."""
+    """Find profiles that mark a better colour at a lower backlog than a worse colour."""
     for marking in _markings(resolved):
         by_colour = {curve.colour: curve for curve in marking.curves if curve.minimum and curve.maximum}
         present = [by_colour[colour] for colour in COLOURS if colour in by_colour]

@@ -17,7 +17,7 @@ CERTAIN = "0.9999999997"
 """The largest probability of ten digits that does not overflow: 4,294,967,294 of 2^32. tc prints it as 1."""
 
 MOST_SIZE = (1 << 32) - 1
-"""Largest limit or threshold in bytes: `get_size` of lib/utils_math.c rejects larger ones than UINT_MAX."""
+"""Largest limit or threshold in bytes: `get_size` of lib/utils_math.c rejects sizes above UINT_MAX."""
 
 _ONE = 1 << 32
 
@@ -25,7 +25,8 @@ _ONE = 1 << 32
 def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
     """Return the smallest exponent N ≥ 1 for which an average with the weight 2^-N accepts a burst.
 
-    tc computes it in `tc_red_eval_ewma` of iproute2; None if that function rejects the burst.
+    tc computes this exponent in `tc_red_eval_ewma` of iproute2. The result is None if that function rejects
+    the burst.
 
     >>> weight_of(200_000, 200), weight_of(30_000, 55), weight_of(200_000, 100)
     (1, 5, None)

@@ -1,4 +1,4 @@
-"""Race of candidates: each round adds one seed to every remaining candidate, and drops the beaten ones.
+"""Race of candidates: each round adds one seed to every remaining candidate, and drops beaten candidates.
 
 All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
@@ -98,7 +98,7 @@ class Drop:
 
     name: str
     by: str
-    """Name of the candidate that beat it."""
+    """Name of the candidate that beat the dropped one."""
     seeds: int
     confidence: float
     """Confidence of each interval."""
@@ -312,7 +312,7 @@ class Race:
     def _beats(
         self, one: str, other: str, confidence: float
     ) -> tuple[tuple[str, float, float, float], ...] | None:
-        """Return the changes by which one candidate beats another; None if it does not."""
+        """Return the changes by which one candidate beats another; None if it does not beat the other."""
         changes, better = [], False
         for objective in self.objectives:
             found = self.judge(objective, other, one, confidence)
@@ -336,7 +336,7 @@ class Race:
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value in an objective, over all seeds that measured it."""
+        """Return a candidate's value in an objective, over all seeds in which the value was measured."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
@@ -460,7 +460,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """Judge one candidate versus another in one metric, over the common seeds that measured it."""
+    """Judge one candidate versus another in one metric, over the common seeds that have the metric."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]

@@ -68,7 +68,7 @@ class Table:
         return ShallowsError(f"{self.place}: {key} is missing", f"give {expected}; {REMEDY}")
 
     def quantity(self, key: str, of: str, default: float | None = None) -> float:
-        """Return a size, time or rate in its base unit; without `default`, a missing key is an error."""
+        """Return a key's size, time or rate in the base unit; a missing key needs a `default`."""
         if key not in self.content:
             if default is None:
                 raise self.need(key, _SAID[of])
@@ -83,7 +83,7 @@ class Table:
         return float(found.number)
 
     def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
-        """Return a number within limits."""
+        """Return a key's number, within limits."""
         if key not in self.content and default is not None:
             return default
         value = self.content.get(key)
@@ -94,14 +94,14 @@ class Table:
         return float(value)
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
-        """Return an integer within limits."""
+        """Return a key's integer, within limits."""
         number = self.number(key, least, most, default)
         if number != int(number):
             raise self.wrong(key, "a whole number")
         return int(number)
 
     def size(self, key: str, least: int, most: int) -> int:
-        """Return integer bytes within limits, from a number or a size with its unit."""
+        """Return a key's size in whole bytes, within limits, from a number or a size with its unit."""
         if isinstance(self.content.get(key), int):
             return self.whole(key, least, most)
         found = self.quantity(key, "bytes")
@@ -110,7 +110,7 @@ class Table:
         return int(found)
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
-        """Return a text; if `among` is given, the text must be one of these."""
+        """Return a key's text; if `among` is given, the text must be one of its entries."""
         if key not in self.content and default is not None:
             return default
         value = self.content.get(key)
@@ -123,7 +123,7 @@ class Table:
         return value
 
     def flag(self, key: str) -> bool:
-        """Return a boolean; false if it is missing."""
+        """Return a key's boolean value; false if the key is missing."""
         value = self.content.get(key, False)
         if not isinstance(value, bool):
             raise self.wrong(key, "true or false")

@@ -1,4 +1,4 @@
-"""Choice of the recommended setting among a race's remaining candidates, and comparison with all others."""
+"""Choice of the recommended setting among a race's candidates, and its comparison with all other settings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -260,7 +260,7 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the candidate with the best estimates among those with most seeds, and the deciding goal.
+    """Return the candidate with the best estimates and most seeds, and the deciding goal.
 
     Goals with a bound decide only if every goal has one. The goals apply in order: each except the last keeps
     the candidates whose values lie within the indifference zone of the best value.

@@ -160,7 +160,7 @@ def _effect(
 
 
 def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str, Any]) -> bool:
-    """Return whether a rival keeps every goal's bound in the changed fabric, or may keep it."""
+    """Return whether a rival keeps, or may keep, every goal's bound in the changed fabric."""
     for goal, _ in recommended.standing.bounds:
         interval = own_interval(goal.metric, measured[each.name])
         if interval is not None and goal.bound is not None and interval.low > goal.bound:

@@ -133,7 +133,7 @@ def dctcp_bound(link: float, rtt: float) -> Advice:
 
 
 def dctcp_queue_minimum(link: float, rtt: float, k: float, flows: int, packet: int = PACKET) -> Advice:
-    """Return the lowest backlog of N synchronised flows, in packets; the link idles if it is negative."""
+    """Return the lowest backlog of N synchronised flows, in packets; if negative, the link idles."""
     pipe, threshold = bdp(link, rtt) / packet, k / packet
     amplitude = math.sqrt(2 * flows * (pipe + threshold)) / 2
     return Advice(
@@ -361,7 +361,7 @@ def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Ad
 
 
 def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, reserved: float = 0) -> Advice:
-    """Return the largest α of a chip at which a burst fits; if none fits, the α that absorbs most of it."""
+    """Return the largest α of a chip at which a burst fits, or else the α that absorbs most of the burst."""
     best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, reserved).number)
     fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, reserved).number >= burst]
     chosen = fitting[-1] if fitting else best
@@ -416,7 +416,7 @@ def headroom(link: float, cable: float, mtu: int) -> Advice | None:
 
 
 def marks_before_pauses(pool: float, alpha: float, ports: int, classes: int, below: float) -> Advice:
-    """Return the threshold below which marks come before pauses; `below` is the engine's number for it."""
+    """Return the threshold below which marks come before pauses, with the value `below` from the engine."""
     return Advice(
         "K, marks before pauses",
         below,

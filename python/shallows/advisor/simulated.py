@@ -91,7 +91,7 @@ def oversubscription(fabric: Fabric) -> float:
 
 
 def spines(fabric: Fabric) -> tuple[int, float]:
-    """Return the number of simulated spines, and the rate of each link to them in bit/s."""
+    """Return the number of simulated spines, and the rate of each link to a spine in bit/s."""
     needed = hosts_per_leaf(fabric) * fabric.links.rate / oversubscription(fabric)
     count = max(1, round(needed / fabric.links.uplink_rate))
     return count, needed / count

@@ -121,7 +121,7 @@ class _Conversion:
         return self.on.cell.value if self.on and self.on.cell else None
 
     def pool(self, pool: Pool) -> Pool:
-        """Convert a pool, with its size where the format has sizes."""
+        """Convert a pool; its size is converted if the format has sizes of pools."""
         known = pool_size(pool, self.on, self.hints.pool) if self.foreign and self.format == "sonic" else None
         return pool if known is None else replace(pool, size=known)
 

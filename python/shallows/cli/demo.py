@@ -88,7 +88,7 @@ def describe_incast(runs: Sequence[Run]) -> str:
 
 
 def describe_thresholds(runs: Sequence[Run]) -> str:
-    """Describe how a high threshold speeds up large flows and slows down small ones."""
+    """Describe how a high threshold speeds up large flows and slows down small flows."""
     high, low, reno = (_by_load(runs, name) for name in dict.fromkeys(map(_name, runs)))
     light, heavy = min(high), max(high)
     above, below, neither = _name(high[light]), _name(low[light]), _name(reno[light])

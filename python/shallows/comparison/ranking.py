@@ -1,4 +1,4 @@
-"""Ranks many values, and finds the Pareto-optimal ones.
+"""Ranks many values, and finds the Pareto-optimal values.
 
 Both tasks use paired intervals, never means alone, and report "cannot tell" if the runs do not decide.
 """
@@ -46,7 +46,7 @@ class Standing:
     """State in all metrics together, such as `dominated`; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
-    """Other values that may dominate this one, or be dominated by it; the runs do not decide which."""
+    """Values that may dominate this value, or that this value may dominate; the runs do not decide."""
 
 
 @dataclass(frozen=True)

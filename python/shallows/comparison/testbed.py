@@ -135,7 +135,7 @@ class _Pairs:
             return measure(source, experiment, place, progress, self.dilation)
 
     def _kept(self, folder: Path, content_hash: str) -> Run | None:
-        """Return the run that a folder holds; None if there is none, or if it must be repeated."""
+        """Return the run that a folder holds; None if there is no run, or if the run must be repeated."""
         if self.force or build()["dirty"] or not holds(folder, content_hash):
             return None
         self.say(f"{folder} exists already and is used")

@@ -132,9 +132,9 @@ class Place:
     names: Sequence[str]
     behind: Sequence[str]
     is_first: bool
-    """Whether its vertical axis has labels."""
+    """Whether the panel's vertical axis has labels."""
     is_last: bool
-    """Whether its horizontal axis has labels."""
+    """Whether the panel's horizontal axis has labels."""
 
 
 @contextlib.contextmanager

@@ -96,7 +96,7 @@ class _Panel:
 
     label: str
     place: int
-    """Index of its scheme, which determines the colour."""
+    """Index of the run's scheme, which determines the colour."""
     is_pool: bool
     series: Series
     thresholds: Thresholds

@@ -19,7 +19,7 @@ class Line:
     name: str
     index: int
     ours: Sequence[tuple[float, float, float | None, float | None]]
-    """Position, mean over seeds, and the ends of its interval, if there is one."""
+    """Position, mean over seeds, and the ends of the mean's interval, if there is one."""
     paper: Sequence[tuple[float, float]] = ()
 
 

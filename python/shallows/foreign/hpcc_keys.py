@@ -110,7 +110,7 @@ OFF = {
 OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
 """Keys of Hawkeye only. In its files `BUFFER_SIZE` is in KiB, in those of other simulators in MiB."""
 UNUSED = {"L2_CHUNK_SIZE", "PAUSE_TIME", "USE_DYNAMIC_PFC_THRESHOLD"}
-"""Keys that HPCC reads and does not use: its pauses do not expire, and its threshold is always dynamic."""
+"""Keys that HPCC reads and does not use: its pauses do not expire, and PFC thresholds are dynamic."""
 OF_PFC_IN_CONWEAVE = {"PAUSE_TIME", "USE_DYNAMIC_PFC_THRESHOLD"}
 """Keys of `UNUSED` that ConWeave uses."""
 ONLY_CONWEAVE = OF_CONWEAVE | {

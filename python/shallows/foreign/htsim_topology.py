@@ -91,7 +91,7 @@ def _link(tier: Section, below: Section | None = None) -> tuple[int, int]:
 
 
 def _bundle(lower: str, above: list[str], tier: Section, below: Section) -> list[Cable]:
-    """Return the links of a switch to those above it; `bundle` is the number of parallel links."""
+    """Return the links of a switch to the switches above it; `bundle` is the number of parallel links."""
     return [Cable((lower, upper), *_link(tier, below)) for _ in range(tier["bundle"]) for upper in above]
 
 

@@ -51,7 +51,7 @@ class Triggers:
         self.waiting = self.last = self.fired = self._numbers
 
     def add(self, trigger: Trigger) -> None:
-        """Add a trigger, in the order of the file."""
+        """Add the next trigger of the file."""
         self._rows.append(trigger)
 
     def extend(self, fields: Mapping[str, "Numbers"]) -> None:

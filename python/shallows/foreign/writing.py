@@ -195,7 +195,7 @@ def graph(
 
 
 def names(nodes: Sequence[str]) -> list[str]:
-    """Return names of nodes, with consecutively numbered ones as one range.
+    """Return names of nodes; consecutively numbered nodes become one range.
 
     >>> names(["h0", "h1", "h2", "h5", "tor"])
     ['h{0..3}', 'h5', 'tor']
@@ -302,7 +302,7 @@ def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Pat
 
 
 def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
-    """Return a line of an error message, with the place in the imported file instead of the unwritten one."""
+    """Return a line of an error message, with the place in the imported file, not the unwritten file."""
     row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
     if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
         line = imported.flows[int(row[1]) - 2].line

@@ -57,7 +57,7 @@ class Line:
 
     name: str
     look: int
-    """Number of its colour, marker and dashes, as in figures."""
+    """Number of the line's colour, marker and dashes, as in figures."""
     points: Sequence[Point]
     bars: Sequence[tuple[float, float, float]] = ()
     """Interval bars: position, lower end and upper end of each."""
@@ -79,7 +79,7 @@ class Level:
     lines: Sequence[str] = ()
     """Names of the lines with this threshold, which is hidden with them. If empty, it is always shown."""
     look: int | None = None
-    """Look of its line, if the threshold belongs to a single line."""
+    """Look of the line to which the threshold belongs, if there is only one."""
 
 
 @dataclass(frozen=True)

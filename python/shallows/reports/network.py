@@ -8,7 +8,7 @@ from shallows.quantity import rate, time
 from shallows.runs.network import Network
 
 MOST_COLUMNS = 5
-"""Maximum number of boxes side by side; with more, only the first ones and the last are drawn."""
+"""Maximum number of boxes side by side; with more, only the first boxes and the last are drawn."""
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,7 @@ def _backlog(
 
 
 def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], str]:
-    """Return the thresholds to draw, in this unit, and a sentence about those far above `top` bytes."""
+    """Return the thresholds to draw, in this unit, and a sentence about thresholds far above `top` bytes."""
     named = [replace(level, name=f"{level.name} = {size(level.value)}") for level in known]
     shown = [replace(level, value=level.value / unit.size) for level in named if level.value <= CLOSE * top]
     far = dict.fromkeys(level.name for level in named if level.value > CLOSE * top)

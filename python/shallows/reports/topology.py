@@ -198,7 +198,7 @@ class _Drawing:
 
 
 def _cut(names: Sequence[str]) -> list[str | None]:
-    """Return all names, or if there are many, the first ones, None for a gap, and the last."""
+    """Return all names, or if there are many, the first names, None for a gap, and the last name."""
     if len(names) <= MOST_COLUMNS:
         return [*names]
     return [*names[: MOST_COLUMNS - 2], None, names[-1]]

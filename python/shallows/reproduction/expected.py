@@ -175,7 +175,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Return the experiments with this name, or those of the figure with this name; by default, all."""
+        """Return the experiments with this name, or of the figure with this name; by default, all."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:

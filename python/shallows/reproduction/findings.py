@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds behind the verdict: the smallest one among places with this verdict."""
+        """Return the number of seeds behind the verdict: the smallest among places with this verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
@@ -63,7 +63,7 @@ class Finding:
 
 
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
-    """Return the points of an experiment's sweep; with `quick`, those of the reduced sweep."""
+    """Return the points of an experiment's sweep; with `quick`, the points of the reduced sweep."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = replace(Source.read(experiment.scenario, override_texts(changes)), dilation=experiment.testbed)
     _, points = plan(source, parent / experiment.name)

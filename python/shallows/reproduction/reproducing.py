@@ -143,7 +143,7 @@ def reproduce(
 
 
 def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep) -> list[Run] | None:
-    """Run the unfinished points; return None if one has failed."""
+    """Run the unfinished points; return None if a point has failed."""
     outcomes = run_sweep(folder, points, engine)
     runs = [outcome.run for outcome in outcomes if outcome.run]
     return runs if len(runs) == len(outcomes) else None

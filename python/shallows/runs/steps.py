@@ -58,7 +58,7 @@ class Series:
 
     @classmethod
     def read(cls, frame: "pl.DataFrame", value: str, end: float, before: float | None = None) -> "Series":
-        """Read a series from two columns of a table: `time_us`, and the one that `value` names.
+        """Read a series from two columns of a table: `time_us`, and the column that `value` names.
 
         Rows may be in any order. The last value holds until `end`, in µs. `before` is the value from the
         beginning of the run until the first row; without it, the series begins with the first row.

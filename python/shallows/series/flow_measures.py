@@ -63,7 +63,7 @@ def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
 def convergence_ms(run: Run, _: None, where: Flows) -> float:
     """Return the time in ms from the first flow of a class or group until its goodput has converged.
 
-    It has converged when it reaches `CONVERGED` times the mean goodput in the second half of the run.
+    Goodput has converged when it reaches `CONVERGED` times the mean goodput in the second half of the run.
     """
     import numpy as np
     import polars as pl
@@ -171,7 +171,7 @@ def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: 
 
 
 def _flows(run: Run, where: Flows, *, counted: bool = False) -> "pl.DataFrame":
-    """Return the selected flows; with `counted` only those that arrived after the warm-up."""
+    """Return the selected flows; with `counted`, only flows that arrived after the warm-up."""
     import polars as pl
 
     mine = part(run, run.flows, where).filter((pl.col("counted") == 1) | (not counted))
@@ -254,7 +254,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of `column`, which has each flow's longest gap, over the selected counted flows."""
+    """Return a statistic of each flow's longest gap (in `column`) over the selected flows that count."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(

@@ -167,7 +167,7 @@ def _on(run: Run, axis: str) -> list[str]:
 
 
 def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[int]:
-    """Return the flows to draw: the requested ones, or all traced ones."""
+    """Return the flows to draw: the requested flows, or all traced flows."""
     known: list[int] = traced.unique().sort().to_list()
     if not known:
         raise ShallowsError(f"{run.path} has no traced flow", TRACE_FLOWS)

@@ -20,7 +20,7 @@ class Victim:
     source: str
     destination: str
     paused_us: float
-    """Longest time for which one port of its path was paused."""
+    """Longest time for which one port of the flow's path was paused."""
     lasted_us: float
 
 

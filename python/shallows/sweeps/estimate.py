@@ -93,7 +93,7 @@ class Needs:
 
 
 def from_finished(points: Sequence[Point]) -> list[Cost | None]:
-    """Return the cost of each point: as measured, or that of the nearest finished point of its scheme."""
+    """Return the cost of each point: as measured, or the cost of the nearest finished point of its scheme."""
     return _fill(points, _measured(points))
 
 

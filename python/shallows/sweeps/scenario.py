@@ -22,7 +22,8 @@ WRITTEN = "scenario.toml"
 
 
 class Scenario:
-    """A scenario, checked and ready to run. It is immutable: methods that change it return a new one.
+    """A scenario, checked and ready to run. Scenarios are immutable: methods that change one return a new
+    scenario.
 
     Two scenarios are equal if their settings with all defaults, their input files and their seeds are equal,
     so that they give the same results. Scenarios are hashable and can be pickled.

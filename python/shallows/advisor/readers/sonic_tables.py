@@ -191,7 +191,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return the values about queues and buffers that no method has returned: those not understood."""
+        """Return values about queues and buffers that no method has returned, and that thus stay unread."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()

@@ -71,7 +71,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
 
 
 class _Group:
-    """Statements of a group; those with wildcards are grouped by their words up to the last wildcard."""
+    """Statements of a group; statements with wildcards are grouped by their words up to the last wildcard."""
 
     def __init__(self, said: list[Statement]) -> None:
         self.wild: dict[Words, list[Statement]] = {}
@@ -108,7 +108,7 @@ class _Given:
         self.matched: dict[tuple[Words, Words], list[Words]] = {}
 
     def below(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements that match a path by wildcards, then those that name it literally."""
+        """Yield a group's statements that match a path by wildcards, then statements that name the path."""
         excepted = self.excepted.get(group, set())
         ends = {*map(len, excepted)}
         plain = self.groups[group].plain_below(place)

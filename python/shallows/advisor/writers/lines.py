@@ -105,7 +105,7 @@ def difference(
 
 
 def commented(lines: Iterable[Line], reasons: Reasons, comment: str) -> Iterable[tuple[Line, list[str]]]:
-    """Yield lines with their comments: each reason once, at its first line."""
+    """Yield lines with their comments: each reason once, at the first line that has this reason."""
     said: set[str] = set()
     for line in lines:
         reason = reasons.get(line.about, "") if line.about not in said else ""
