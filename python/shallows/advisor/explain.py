@@ -21,7 +21,7 @@ ZONES = ("below the minimum", "in between", "above the maximum", "beyond the lim
 
 @dataclass(frozen=True)
 class Explanation:
-    """Complete explanation, to print, draw or write as JSON."""
+    """Complete explanation of a switch's configuration, to print, draw or write as JSON."""
 
     resolved: Resolved
     findings: tuple[Finding, ...]

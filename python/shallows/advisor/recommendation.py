@@ -260,7 +260,7 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the candidate with the best estimates and most seeds, and the deciding goal.
+    """Return the best candidate, by estimates, among those with most seeds, and the deciding goal.
 
     Goals with a bound decide only if every goal has one. The goals apply in order: each except the last keeps
     the candidates whose values lie within the indifference zone of the best value.

@@ -259,7 +259,7 @@ def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
-    """Return a dict that maps each point of the sweep to its runs, in a dict by scheme."""
+    """Return, for each point of the sweep, a dict that maps each scheme to its runs."""
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}

@@ -74,7 +74,7 @@ def measure(
     lease: Lease | None = None,
     attempts: int | None = None,
 ) -> Run:
-    """Run an experiment with real TCP and write its folder, which replaces an older one.
+    """Run an experiment with real TCP and write its folder, which replaces an older folder.
 
     `dilation` is the factor by which network time is slowed; results are in network time. `lease` is the
     lease on the folder, if the caller holds one. With `attempts`, the scenario runs until a run is valid,

@@ -191,7 +191,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return values about queues and buffers that no method has returned, and that thus stay unread."""
+        """Return the unread values about queues and buffers: values that no method has returned."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()
