@@ -47,7 +47,7 @@ class Longest(NamedTuple):
 
 
 def longest(network: Network, payload: int) -> Longest:
-    """Return the largest values for packets with `payload` bytes of data; both are 0 without a path.
+    """Return the largest RTT and BDP for packets with `payload` bytes of data; both are 0 without a path.
 
     Hosts with the same switch, rate and delay have the same paths, so one search per switch suffices.
     """

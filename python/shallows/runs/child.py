@@ -15,8 +15,7 @@ from typing import IO, Any
 
 
 class Child:
-    """Child process that runs functions in the given order, until a function raises or `end` or `stop` is
-    called.
+    """Child process that runs functions in order, until a function raises or `end` or `stop` is called.
 
     Parameters
     ----------

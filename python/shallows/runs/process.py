@@ -47,7 +47,7 @@ class Process:
         return cls("", int(found[2]), found[1], found[3]) if found else None
 
     def describe(self) -> dict[str, Any]:
-        """Return a description that can be written as JSON; `parse` reads it."""
+        """Return a description of the process that can be written as JSON; `parse` reads it."""
         return asdict(self)
 
     def is_here(self) -> bool:

@@ -147,7 +147,7 @@ def headrooms(rows: Iterable[dict[str, Any]], title: str = "Headroom") -> Table 
 
 
 def lossless(summary: Mapping[str, Any]) -> list[Table | None]:
-    """Tabulate what is known before the run about lossless classes: thresholds of pauses, and headroom."""
+    """Tabulate thresholds of pauses and headroom of lossless classes, which are known before the run."""
     return [pause_thresholds(summary.get("pause_thresholds", [])), headrooms(summary.get("headroom", []))]
 
 

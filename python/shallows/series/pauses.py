@@ -40,7 +40,7 @@ class Pauses:
         return before[begun] - rest
 
     def shares(self, edges: "np.ndarray") -> "np.ndarray":
-        """Return the share of each interval between two edges for which the port was paused."""
+        """Return, for each interval between two edges, the share of time for which the port was paused."""
         import numpy as np
 
         return np.diff(self.until(edges)) / np.diff(edges)
