@@ -112,7 +112,7 @@ def copy(example: Example, folder: Path) -> list[Path]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return all texts in a TOML document."""
+    """Return all strings in a TOML document."""
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

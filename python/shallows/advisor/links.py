@@ -69,7 +69,7 @@ def rate_of(table: Table, default: float | None = None) -> float:
 
 
 def mtu_of(table: Table) -> int:
-    """Return the largest IP packet in bytes."""
+    """Return the size of the largest IP packet, in bytes."""
     return table.whole("mtu", 576, 65_535, 1500)
 
 

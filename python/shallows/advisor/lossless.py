@@ -1,4 +1,4 @@
-"""Headroom and pause thresholds of lossless classes; the engine computes both, as before a run."""
+"""Headroom and pause thresholds of lossless classes; the engine computes both, as it does before a run."""
 
 import json
 from collections.abc import Mapping

@@ -429,7 +429,7 @@ def starvation(runs: Runs) -> "Figure":
 
 
 def shares(runs: Runs) -> "Figure":
-    """Draw a histogram of the packets of each traced flow that were acknowledged in the run's last interval.
+    """Draw a histogram of traced flows by the number of packets acknowledged in the run's last interval.
 
     Narrow histograms mean fair sharing. Schemes have one panel each, with the same bins; seeds are pooled.
     The last bin includes all values above `MOST_SHARES` times the mean.

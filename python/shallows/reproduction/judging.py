@@ -157,7 +157,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return a dict from seeds to a metric of the selected run at a place; each seed must have one run."""
+    """Return a metric of the selected runs at a place, by seed; each seed must have exactly one run."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):

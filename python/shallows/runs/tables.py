@@ -71,7 +71,7 @@ def _either(numbers: Sequence[int]) -> str:
 
 
 def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)") -> Table | None:
-    """Tabulate when each kind of port pauses its sender, and whether ECN marks packets before that.
+    """Tabulate the memory use at which kinds of ports pause their senders, and whether ECN marks first.
 
     `rows` are the thresholds by kind of port. Returns None without lossless classes.
     """

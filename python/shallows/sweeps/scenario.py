@@ -22,7 +22,7 @@ WRITTEN = "scenario.toml"
 
 
 class Scenario:
-    """An immutable scenario, checked and ready to run; methods that change it return a new scenario.
+    """An immutable scenario, checked and ready to run; `copy` and `override` return changed scenarios.
 
     Two scenarios are equal if their settings with all defaults, their input files and their seeds are equal,
     so that they give the same results. Scenarios are hashable and can be pickled.
