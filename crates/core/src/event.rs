@@ -5,7 +5,7 @@
 //! counter, and it stays the same when a run is split over threads.
 //!
 //! Events in the near future wait in a timing wheel with short buckets. A bucket is sorted only when time reaches it. Events further ahead,
-//! mostly timers, wait in a binary heap. The order of events does not depend on which of the two holds them.
+//! mostly timers, wait in a binary heap. The order of events does not depend on whether the wheel or the heap holds them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -118,7 +118,7 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Removes one pending `event` that is scheduled for `at`. Returns whether there was one. Searches one bucket of the wheel,
+    /// Removes one pending `event` that is scheduled for `at`. Returns whether such an event was pending. Searches one bucket of the wheel,
     /// and the whole heap if the event is not in the wheel.
     pub fn cancel(&mut self, at: Instant, event: E) -> bool {
         let entry = entry(at, event.key());
@@ -172,7 +172,7 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Advances the current time to `now`, for something that happens outside this queue.
+    /// Advances the current time to `now`, the time of an event that is not in this queue.
     ///
     /// # Panics
     ///
@@ -221,8 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Runs `world` as long as the next event comes before `event` at time `at` in the order of events. Ends early if `world` is finished or no
-/// event is pending.
+/// Handles all pending events that precede `event` at time `at` in the order of events. Ends early if `world` is finished or no event is
+/// pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());
@@ -279,7 +279,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts `entry` into a bucket after the open one. Returns `false` if the entry does not belong in such a bucket or no node is free.
+    /// Inserts `entry` into a bucket after the open bucket. Returns `false` if the entry belongs elsewhere or no node is free.
     #[inline(always)]
     fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
@@ -450,7 +450,7 @@ impl Wheel {
         if self.occupied_words == 0 {
             return None;
         }
-        // Search the later words first, then the earlier words and the low bits of this one.
+        // Search the later words first, then the earlier words and the low bits of the current word.
         let later = self.occupied_words & (u64::MAX << word) & !(1 << word);
         let word = if later != 0 { later } else { self.occupied_words }.trailing_zeros() as usize;
         Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
@@ -546,7 +546,7 @@ mod tests {
                     model = pending.into();
                     prop_assert_eq!(queue.cancel(Instant(at), key), place.is_some());
                 } else if kind == 0 || kind == 4 {
-                    // Pop events up to a limit, as each window of a parallel run does. The limit may come before every event.
+                    // Pop events up to a limit, as each window of a parallel run does. All events may lie after the limit.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);
                     prop_assert_eq!(queue.pop_until(until), next.map(|Reverse((_, key))| key));

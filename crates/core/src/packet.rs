@@ -1,7 +1,7 @@
 //! Parts of a packet: the header, which switches read, and the body, which hosts read.
 //!
-//! Header and body are separate because a hop reads only the header. Together they hold the fields of a real TCP/IP packet, so a capture of
-//! simulated packets looks like a real capture. Each kind of body has its own type, in which each field has one meaning.
+//! Header and body are separate because a switch reads only the header. Together, header and body hold the fields of a real TCP/IP packet,
+//! so a capture of simulated packets looks like a real capture. Each kind of body has its own type, in which each field has one meaning.
 
 use std::num::NonZeroU32;
 
@@ -14,7 +14,7 @@ use crate::units::Bytes;
 pub struct HostId(pub u32);
 
 impl HostId {
-    /// Destination of frames that are for the next node and not for a host, such as PFC frames.
+    /// Destination of frames that go no further than the next node, such as PFC frames.
     pub const NEXT_NODE: Self = Self(u32::MAX);
 }
 
@@ -53,7 +53,7 @@ pub struct Header {
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Port numbers: that of the sender in the high half, that of the receiver in the low half.
+    /// Port numbers: the sender's in the high half, the receiver's in the low half.
     ports: u32,
     /// Bit fields, from the lowest bit: size (16 bits), class (6), ECN (2), kind (2), hops (4), incast (1). The highest bit is unused and
     /// reserved for trimmed packets.
@@ -107,8 +107,8 @@ impl Header {
         self.with_tag(KIND_SHIFT, 0x3, kind as u32)
     }
 
-    /// Returns the header with this number of switches that have forwarded the packet, below 16. Only networks with routing loops count
-    /// them.
+    /// Returns the header with this hop count: the number of switches that have forwarded the packet, below 16. Only networks with routing
+    /// loops count hops.
     #[must_use]
     pub fn with_hops(self, hops: u8) -> Self {
         self.with_tag(HOPS_SHIFT, 0xf, hops.into())
@@ -160,7 +160,7 @@ impl Header {
         }
     }
 
-    /// Returns the number of switches that have forwarded the packet, if the network counts them.
+    /// Returns the hop count: the number of switches that have forwarded the packet. Only networks with routing loops count hops.
     pub fn hops(&self) -> u8 {
         (self.tags >> HOPS_SHIFT & 0xf) as u8
     }
@@ -232,8 +232,9 @@ impl Flags {
 /// Maximum number of SACK blocks in a simulated segment: three, because that many fit beside timestamps (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
-/// Block of received data. It lies above the cumulative acknowledgement (RFC 2018 §3), or below it if it reports data received twice (RFC
-/// 2883 §4). If `start` is larger than `end`, the block lies below the acknowledgement, and its offsets count downwards.
+/// SACK block: a range of received data. The range lies above the cumulative acknowledgement (RFC 2018 §3), or below it if the block
+/// reports data that was received twice (RFC 2883 §4). If `start` is larger than `end`, the range lies below the acknowledgement, and the
+/// offsets count downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// Distance from the acknowledgement number to the first byte of the block.
@@ -243,7 +244,7 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// Creates a block with the bytes from `start` up to `end`. All of them must be above the acknowledgement `ack`, or all below it.
+    /// Creates a block with the bytes from `start` up to `end`. Either all bytes must be above the acknowledgement `ack`, or all below.
     /// Returns `None` if an offset exceeds 32 bits.
     pub fn new(ack: u64, start: u64, end: u64) -> Option<Self> {
         debug_assert!(start < end && (end <= ack || ack <= start));
@@ -313,8 +314,9 @@ impl DataSegment {
         Self { carried_ack: NonZeroU32::new(ack.ack as u32), flags, tsecr: ack.tsecr, ..self }
     }
 
-    /// Returns the acknowledgement that this segment carries, with the receive window `window`. Returns `None` if it acknowledges nothing
-    /// new. `has` is the highest acknowledgement number received so far; the carried number must be less than 2³¹ above it.
+    /// Returns the acknowledgement that this segment carries, with the receive window `window`. Returns `None` if the segment acknowledges
+    /// no new data. `has` is the highest acknowledgement number received so far; the number that the segment carries must be less than 2³¹
+    /// above `has`.
     #[inline]
     pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
         let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;

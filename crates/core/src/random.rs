@@ -1,7 +1,7 @@
 //! Random streams: one for each purpose and entity. The generator is part of this crate, so that its output never changes.
 //!
-//! A stream is derived from seed, purpose and entity. An additional draw in one model therefore does not change the numbers of another, and
-//! two schemes that are compared under one seed have the same flows.
+//! A stream is derived from seed, purpose and entity. An additional draw in one model therefore does not change the numbers of another
+//! model, and two schemes that are compared under one seed have the same flows.
 
 use crate::packet::mix;
 

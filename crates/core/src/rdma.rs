@@ -36,11 +36,12 @@ pub struct RdmaData {
     pub last: bool,
     /// Whether the packet requests an acknowledgement (BTH AckReq).
     pub ack_request: bool,
-    /// Code of the highest utilisation of a port on the path so far; `None` without PINT.
+    /// Code of the highest port utilisation on the path so far; `None` without PINT.
     pub utilisation: Option<NonZeroU16>,
 }
 
-/// Request of an RDMA READ, from the requester to the responder. Its responses have the PSNs from that of the request on.
+/// Request of an RDMA READ, from the requester to the responder. The first response has the PSN of the request, and each further response
+/// the next PSN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaReadRequest {
     /// Packet sequence number of the request and of its first response.
@@ -56,18 +57,19 @@ pub struct RdmaReadRequest {
 /// Kind of a packet without data: a reply from the responder, or a congestion notification packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RdmaReplyKind {
-    /// All packets before the PSN have arrived.
+    /// Acknowledgement: all packets before the PSN have arrived.
     #[default]
     Ack,
     /// NAK with a PSN sequence error: the packet with the PSN is missing, and all earlier packets have arrived.
     Nak,
-    /// NACK of IRN or selective repeat: the packet with the PSN is missing, all earlier packets and the packet `arrived` have arrived.
+    /// NACK of IRN or selective repeat: the packet with the PSN is missing; all earlier packets and the packet with the PSN `arrived` have
+    /// arrived.
     SelectiveNack {
         /// PSN of the packet that arrived.
         arrived: u64,
     },
-    /// NAK of a responder that is not ready (RNR): there is no receive work request for the SEND that begins with the packet with the PSN, and
-    /// all earlier packets have arrived. The requester waits for the time of this timer.
+    /// NAK of a responder that is not ready (RNR). The responder has no receive work request for the SEND that begins at the PSN, and all
+    /// earlier packets have arrived. The requester waits for the time of this timer.
     RnrNak(RnrTimer),
     /// Congestion notification packet from the responder of WRITEs and SENDs.
     Cnp,
@@ -75,7 +77,8 @@ pub enum RdmaReplyKind {
     ReadCnp,
 }
 
-/// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand, by its code (listed in ibv_modify_qp(3)).
+/// Time for which a requester waits after an RNR NAK: one of the 32 times of InfiniBand, stored as its code (ibv_modify_qp(3) lists the
+/// codes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RnrTimer(u8);
 
@@ -112,14 +115,14 @@ impl RnrTimer {
 pub struct RdmaReply {
     /// Kind of the packet.
     pub kind: RdmaReplyKind,
-    /// PSN of the next packet that its sender expects.
+    /// PSN of the next packet that the sender of this reply expects.
     pub psn: u64,
     /// Number of bytes in the packets before `psn`.
     pub received: u64,
     /// `sent_at` of the packet that triggered the reply.
     pub echo: Instant,
-    /// Whether the packet that triggered the reply was marked with CE, or one since the last acknowledgement. Only congestion controls whose
-    /// acknowledgements echo marks use it.
+    /// Whether the packet that triggered the reply, or another packet since the last acknowledgement, was marked with CE. Only congestion
+    /// controls whose acknowledgements echo marks use this flag.
     pub marked: bool,
     /// `utilisation` of the packet that triggered the reply.
     pub utilisation: Option<NonZeroU16>,

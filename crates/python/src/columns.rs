@@ -35,7 +35,7 @@ impl PyColumns {
         self.0.height()
     }
 
-    /// Returns the selected rows whose number in this column is above `above` and at most `up_to`. Rows with a null are excluded.
+    /// Returns the selected rows whose value in this column is above `above` and at most `up_to`. Rows with a null are excluded.
     #[pyo3(signature = (column, above = f64::NEG_INFINITY, up_to = f64::INFINITY))]
     fn between(&self, column: &str, above: f64, up_to: f64) -> PyResult<Self> {
         self.0.between(column, above, up_to).map(Self).map_err(PyValueError::new_err)

@@ -37,8 +37,8 @@ pub(crate) fn parse(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// Returns the network that the `topology` of a resolved scenario describes. Both are JSON, the network in the format of
-/// [`shallows_scenario::describe`].
+/// Returns the network that `topology` describes. `topology` is that table of a resolved scenario as JSON. The result is JSON in the format
+/// of [`shallows_scenario::describe`].
 #[pyfunction]
 pub(crate) fn network(topology: &str) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
@@ -100,19 +100,19 @@ impl PyExperiment {
         guard(|| format!("{:#}", self.0.resolved()))
     }
 
-    /// Returns the marking curve of every marker at each kind of port, as a JSON list: its thresholds, and the largest backlogs that the
-    /// buffer allows.
+    /// Returns the marking curve of every marker at each kind of port, as a JSON list. A curve has the marker's thresholds and the largest
+    /// backlogs that the buffer allows.
     fn marking_curves(&self) -> PyResult<String> {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
-    /// Returns the headroom of lossless classes at each kind of switch port with its terms, as a JSON list; empty without such classes.
+    /// Returns the headroom of lossless classes, and its terms, at each kind of switch port, as a JSON list; empty if no class is lossless.
     fn headrooms(&self) -> PyResult<String> {
         guard(|| json!(self.0.headrooms()).to_string())
     }
 
-    /// Returns how much memory a lossless class occupies when it pauses its senders, for each kind of switch port, as a JSON list; empty
-    /// without lossless classes.
+    /// Returns the memory that a lossless class occupies when the switch pauses its senders, for each kind of switch port, as a JSON list;
+    /// empty if no class is lossless.
     fn pause_thresholds(&self) -> PyResult<String> {
         guard(|| json!(self.0.pause_thresholds()).to_string())
     }

@@ -15,8 +15,8 @@ use crate::report::PyReport;
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Number of events between two readings of the clock. They take some milliseconds to simulate. With several threads, a step has more
-/// events, because waking the threads takes time in each step.
+/// Number of events between two readings of the clock: some milliseconds of work. With several threads, a step has more events, because
+/// waking the threads takes time in each step.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
 

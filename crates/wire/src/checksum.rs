@@ -1,7 +1,7 @@
 //! The Internet checksum (RFC 1071).
 
-/// Sum of 16-bit words, whose complement is the checksum. Parts of a packet may be added in any order, because addition is commutative.
-/// Each part except the last must have an even number of bytes (RFC 1071 §2).
+/// Sum of 16-bit words. The complement of the sum is the checksum. Parts of a packet may be added in any order, because addition is
+/// commutative. Each part except the last must have an even number of bytes (RFC 1071 §2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 

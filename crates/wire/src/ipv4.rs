@@ -1,4 +1,4 @@
-//! The IPv4 header (RFC 791 §3.1). Options are skipped when reading and never written. Fragments are rejected.
+//! The IPv4 header (RFC 791 §3.1). `parse` skips options and rejects fragments; `emit` writes no options.
 
 use shallows_core::packet::Ecn;
 
@@ -42,7 +42,7 @@ impl From<Protocol> for u8 {
     }
 }
 
-/// IPv4 header. It has no identification and no fragment fields, because these packets are never fragmented.
+/// IPv4 header. It has no identification and no fragment fields, because neither the simulation nor the testbed fragments packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Address of the sender.
@@ -73,8 +73,8 @@ const FLAGS: usize = 6;
 const CHECKSUM: usize = 10;
 
 impl Repr {
-    /// Parses a packet. Returns its header and its payload, which ends at the packet's own length. Returns `None` if `bytes` does not begin
-    /// with an IPv4 header, is a fragment, or is shorter than the header or the packet.
+    /// Parses a packet. Returns its header and its payload, up to the packet's total length. Returns `None` if `bytes` does not begin with
+    /// an IPv4 header, is a fragment, or is shorter than the header or than the total length.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let header = bytes.first_chunk::<LEN>()?;
         let header_len = usize::from(header[0] & 0xf) * 4;

@@ -3,8 +3,8 @@
 //! Each module has a struct `Repr` for its header, as in smoltcp. `parse` reads a `Repr` from bytes, and `emit` writes it to bytes. `parse`
 //! returns `None` for bytes that are not such a header, and never panics. No function allocates memory.
 //!
-//! `parse` does not verify checksums: switches forward packets without verifying them, and hosts do so elsewhere. `emit` writes correct
-//! checksums.
+//! `parse` does not verify checksums, because switches forward packets without this check, and hosts verify checksums elsewhere. `emit`
+//! writes correct checksums.
 #![forbid(unsafe_code)]
 
 pub mod address;

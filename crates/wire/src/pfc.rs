@@ -1,7 +1,7 @@
 //! The PFC frame (IEEE 802.1Q clause 36): the contents of a MAC control frame, which follow the Ethernet header.
 
-/// Length in bytes of the frame's contents, between its Ethernet header and its check sequence. They are padded to the minimum length of a
-/// frame.
+/// Length in bytes of the frame's contents, between its Ethernet header and its check sequence. The contents are padded to the minimum
+/// length of a frame.
 pub const LEN: usize = 46;
 
 /// EtherType of MAC control frames (IEEE 802.3 clause 31).

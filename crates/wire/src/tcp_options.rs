@@ -137,7 +137,8 @@ impl Options {
         self.sack.count.min(room / SACK_BLOCK)
     }
 
-    /// Writes the options to the first [`Self::buffer_len`] bytes, in the same order as Linux. Each begins at a multiple of four bytes.
+    /// Writes the options to the first [`Self::buffer_len`] bytes, in the same order as Linux. Each option begins at a multiple of four
+    /// bytes.
     ///
     /// # Panics
     ///
