@@ -1,8 +1,8 @@
 //! Parameters that two hosts negotiate for a connection: packet size, timestamps, selective acknowledgements and ECN.
 //!
-//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and those SYNs negotiate
-//! only ECN. This module computes everything else, and also ECN if there is no handshake, once for each ordered pair of host groups and
-//! each `tcp` table.
+//! Real hosts negotiate these parameters with the SYN and the SYN-ACK. Simulated hosts send SYNs only with `tcp.handshake`, and these SYNs
+//! negotiate only ECN. This module computes all other parameters, and also ECN if there is no handshake, once for each ordered pair of host
+//! groups and each `tcp` table.
 
 use shallows_core::Bytes;
 use shallows_core::packet::PacketKind;
@@ -35,7 +35,7 @@ pub struct Agreement {
     pub offloads: Offloads,
     /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub header_bytes: Bytes,
-    /// Queue pairs that replace TCP, for workloads with `transport = "roce"`.
+    /// Queue pairs that workloads with `transport = "roce"` use instead of TCP.
     pub queue_pairs: Option<QueuePairs>,
 }
 
@@ -65,7 +65,7 @@ impl Agreement {
         matches!(pairs.config.operation, Operation::Read(_)).then(|| pairs.header_bytes + RETH)
     }
 
-    /// Returns the kinds of packets with data and of acknowledgements.
+    /// Returns the packet kind of data and the packet kind of acknowledgements.
     pub fn packet_kinds(&self) -> [PacketKind; 2] {
         match self.queue_pairs {
             None => [PacketKind::Data, PacketKind::PureAck],
@@ -164,8 +164,8 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each element of `all`, which contains the queue pairs of each kind for each ordered pair of `groups` host
-/// groups.
+/// Adds an [`Agreement`] for each element of `all`, which contains the queue pairs of each kind for each ordered pair of host groups.
+/// `groups` is the number of host groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
     let agree = |(tcp, pairs): (&Agreement, _)| Agreement { queue_pairs: Some(pairs), ..tcp.clone() };
@@ -205,8 +205,8 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
             (side.frto, side.dsack) = (false, false); // RFC 5682 §3: only the SACK-based rules are implemented
         }
     }
-    // RFC 3168 §6.1.1: ECN requires that both sides request it. With a handshake, the run decides this, so the sender keeps ECN at this
-    // point.
+    // RFC 3168 §6.1.1: ECN requires that both sides request it. With a handshake, the hosts negotiate ECN during the run, so the sender
+    // keeps ECN at this point.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

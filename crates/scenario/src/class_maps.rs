@@ -1,4 +1,4 @@
-//! Maps of lossless classes: traffic class of a DSCP, priority group of a class, queue of a PFC priority.
+//! Maps of lossless classes: from DSCP to traffic class, from class to priority group, and from PFC priority to queue.
 
 use shallows_switch::discipline;
 use shallows_switch::ingress::ClassMaps;
@@ -21,7 +21,7 @@ pub(crate) struct Classes {
     pub(crate) lossless: Vec<u8>,
     /// Lossless classes of each priority group, in the order of the groups' numbers in the scenario.
     pub(crate) groups: Vec<Vec<u8>>,
-    /// Maps with the groups' positions in `groups`. The group of lossy classes is the last one.
+    /// Maps from packets to classes and to positions in `groups`. The group of lossy classes has the position after the last one.
     pub(crate) maps: ClassMaps,
 }
 
@@ -60,7 +60,8 @@ impl Classes {
         Self { lossless, groups, maps: ClassMaps { class_of_dscp, group_of_class } }
     }
 
-    /// Returns the queue of each lossless class at a port of this `discipline`, by PFC priority, which is the number of the class.
+    /// Returns the queue of each lossless class at a port with this `discipline`, indexed by PFC priority, which is the number of the
+    /// class.
     pub(crate) fn queues(&self, discipline: &discipline::Config) -> [Option<u8>; PRIORITIES] {
         let mut queues = [None; PRIORITIES];
         for &class in &self.lossless {
@@ -69,7 +70,7 @@ impl Classes {
         queues
     }
 
-    /// Rejects a map from PFC priorities to queues by which a pause of a lossless class stops the queue of another class.
+    /// Rejects a map from PFC priorities to queues if a pause of a lossless class would stop the queue of another class.
     pub(crate) fn check_queues(&self, wanted: &spec::Lossless, network: &Network, checker: &mut Checker<'_>) {
         let map: Vec<_> = checked(&wanted.pfc_priority_to_queue, PRIORITY_TO_QUEUE, checker).collect();
         for link in network.links.iter().filter(|link| link.kind != PortKind::Nic) {

@@ -20,7 +20,7 @@ use crate::workload::{Arrivals, Classed, Classes, Generator, LocalHosts, Workloa
 
 /// Checked scenario with a seed.
 ///
-/// Other crates can only read it: its parts are the fields of [`Setup`], and only [`crate::parse()`] creates one.
+/// Other crates can only read an experiment: its parts are the fields of [`Setup`], and only [`crate::parse()`] creates it.
 ///
 /// ```compile_fail
 /// fn edit(experiment: &mut shallows_scenario::Experiment) {
@@ -58,8 +58,8 @@ pub struct Setup {
     pub connections: Vec<Connections>,
     /// Classes of service of each workload, in the order of [`Experiment::workloads`].
     pub classes: Vec<Classes>,
-    /// Host pairs of each workload, in the order of [`Experiment::workloads`]. Most workloads send between these pairs; workloads of
-    /// queries may open persistent connections between them.
+    /// Host pairs of each workload, in the order of [`Experiment::workloads`]. Most workloads send flows between the hosts of these pairs;
+    /// workloads of queries may open persistent connections between them.
     pub pairs: Vec<Pairs>,
     /// Sources of unresponsive datagrams.
     pub datagram_sources: Vec<DatagramSource>,
@@ -99,9 +99,9 @@ pub struct HostConfigs {
 }
 
 impl HostConfigs {
-    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. A workload
-    /// with its own `tcp` table has the same packet sizes, timestamps, selective acknowledgements and receive window, but its other
-    /// parameters may differ.
+    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. Connections
+    /// of a workload with its own `tcp` table have the same packet sizes, timestamps, selective acknowledgements and receive window as
+    /// these connections, but other parameters may differ.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
         &self.agreements[from * self.groups.len() + to]
     }
@@ -278,7 +278,7 @@ impl Experiment {
     ///
     /// # Panics
     ///
-    /// If it cannot be written as JSON, which is a defect of this program.
+    /// If the scenario cannot be written as JSON, which is a defect of this program.
     pub fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.resolved).expect("a checked scenario has finite numbers and text keys")
     }

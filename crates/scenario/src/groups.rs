@@ -30,7 +30,8 @@ pub struct HostGroup {
     pub offloads: Offloads,
     /// Maximum amount of a connection's data that waits in the sending host (`tcp_limit_output_bytes`); `None` for no limit.
     pub backpressure: Option<Bytes>,
-    /// Bytes counted for each waiting packet or burst in addition to its data; `None` if only the packet's own size counts.
+    /// Bytes that each waiting packet or burst takes from `backpressure` in addition to its data; `None` if a packet takes only its own
+    /// size.
     pub buffer_overhead: Option<Bytes>,
     /// Limits on the data that queue pairs send; `None` if there are none.
     pub send: Option<SendLimits>,
@@ -119,8 +120,8 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// Returns the groups with all settings of `tcp` and `nic` filled in. A setting that a group omits is inherited from `tables`, the tables of
-/// the scenario. `roce` tables are only read, because their defaults are filled in later.
+/// Returns the groups with all settings of `tcp` and `nic` filled in. A setting that a group omits is inherited from `tables`, the tables
+/// of the scenario. `roce` tables are only parsed, because their defaults are filled in later.
 pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
     let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
     let inherit = |(index, group): (usize, &spec::Group)| {
@@ -160,7 +161,7 @@ fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// Returns a note for each group whose `tcp` table has a preset, on the settings that the preset has set.
+/// Returns a note on the settings that a preset has set, for each group whose `tcp` table has a preset.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;
@@ -174,7 +175,7 @@ pub(crate) fn over<T: DeserializeOwned>(base: Table, own: &Table) -> Result<T, (
     tagged::read(Value::Table(merged(base, own)))
 }
 
-/// Merges two tables, where `own` takes precedence. If `own` has a preset, it is complete and inherits nothing.
+/// Merges two tables, where `own` takes precedence. If `own` has a preset, `own` is complete and inherits nothing.
 fn merged(base: Table, own: &Table) -> Table {
     match merge(&Value::Table(base), &Value::Table(own.clone())) {
         Value::Table(merged) if !own.contains_key("preset") => merged,

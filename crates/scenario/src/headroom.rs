@@ -1,4 +1,5 @@
-//! Headroom of lossless classes before the run: the bytes that can still arrive after the decision to pause, by kind of port.
+//! Headroom of lossless classes, computed before the run: the bytes that can still arrive after the decision to pause, for each kind of
+//! port.
 
 use serde::Serialize;
 use shallows_core::packet::HostId;
@@ -35,8 +36,8 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the headroom for the port that `link` leaves, with its terms. The groups of the port count the packets of the opposite link,
-    /// which have `smallest` to `packet` bytes.
+    /// Returns the headroom of the port that `link` leaves, and its terms. The priority groups of the port count the packets that arrive on
+    /// the opposite link. These packets have `smallest` to `packet` bytes.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
@@ -70,7 +71,7 @@ impl Headroom {
     }
 }
 
-/// Returns the size of the smallest packet that the scenario can send, on a link.
+/// Returns the size, on a link, of the smallest packet that the scenario can send.
 pub(crate) fn smallest_packet(spec: &Resolved) -> Bytes {
     let payload = |workload: &Workload| match workload {
         Workload::Udp(udp) => udp.payload.map(|payload| payload.0),
@@ -145,7 +146,7 @@ pub(crate) fn by_sonic(
     Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
 }
 
-/// Returns a note for each kind of port whose headroom is that of SONiC's formula, with each term.
+/// Returns a note with the terms of the headroom, for each kind of port whose headroom comes from SONiC's formula.
 pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
     let mut notes = Vec::new();
     let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);
@@ -174,7 +175,7 @@ pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
         let groups = links.flat_map(|(_, port)| &port.groups);
         let mut headroom: Vec<Bytes> =
             groups.filter_map(|group| group.lossless).map(|own| book.cell.whole(own.headroom)).collect();
-        // Counts groups with the largest headroom first, so that every choice of that many groups has room.
+        // Count groups with the largest headroom first, so that any choice of that many groups fits the pool.
         headroom.sort_unstable_by(|a, b| b.cmp(a));
         let mut left = pool;
         let most = headroom.iter().take_while(|&&own| {
@@ -252,7 +253,7 @@ impl Experiment {
         self.headrooms().iter().filter_map(warn).collect()
     }
 
-    /// Warns about receive buffers with less room above `xoff` than the bytes that can arrive after the decision to pause.
+    /// Warns about receive buffers whose room above `xoff` is smaller than the bytes that can arrive after the decision to pause.
     pub(crate) fn small_receive_buffers(&self) -> Vec<String> {
         let mut found: Vec<(Bytes, Bytes, &Link, usize)> = Vec::new();
         let ports = self.network.lossless.iter().flat_map(|lossless| &lossless.ports);

@@ -82,7 +82,7 @@ pub(crate) fn build(
         .collect();
     let watchdog = wanted.watchdog.as_ref().map(|wanted| watchdog(wanted, checker));
     (checker.problems.len() == before).then_some(())?;
-    // The lossy group has no limit of its own, so that the egress queue decides.
+    // Give the lossy group a limit that it cannot reach, so that only egress queues limit lossy packets.
     for port in &mut ports {
         if let Some(lossy) = port.groups.last_mut() {
             lossy.limit = GroupLimit::Static(Bytes(1 << 60));
@@ -200,7 +200,7 @@ fn check_quanta(
     }
 }
 
-/// Builds the settings of the port that `link` leaves. Its priority groups count the packets that arrive on the opposite link.
+/// Builds the settings of the port that `link` leaves. The port's priority groups count the packets that arrive on the opposite link.
 fn port(
     wanted: &spec::Lossless,
     link: &Link,
@@ -287,7 +287,7 @@ fn book(
     })
 }
 
-/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers drop packets that leave.
+/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers drop packets at dequeue.
 fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
     // Markers drop packets that they cannot mark; all packets of queue pairs are ECN-capable.
     let can_mark = spec.workload.iter().all(|workload| workload.transport() == Transport::Roce);
@@ -332,7 +332,7 @@ fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
     let mut is_seen = vec![u32::MAX; count];
     let mut reached = BTreeSet::new();
-    // All hosts of a switch are reached by the same links between switches.
+    // The same links between switches lead to all hosts of a switch.
     for host in (0..network.hosts).filter(|&host| reached.insert(network.links[host as usize].to)) {
         let mut open: Vec<u32> = (0..network.hosts).filter(|&from| from != host).collect();
         open.iter().for_each(|&link| is_seen[link as usize] = host);
@@ -379,7 +379,7 @@ fn cycle(next: &[BTreeSet<u32>]) -> Option<Vec<u32>> {
             }
         }
     }
-    // Every link that is left has another one that waits for it, so a walk backwards ends in a cycle.
+    // Every remaining link has another remaining link that waits for it, so a walk backwards ends in a cycle.
     let left: Vec<usize> = (0..next.len()).filter(|&link| !is_free[link]).collect();
     let before =
         |link: u32| left.iter().copied().find(|&from| next[from].contains(&link)).map(|from| from as u32);

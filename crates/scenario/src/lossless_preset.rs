@@ -41,8 +41,8 @@ pub(crate) fn headroom(peer: &Link) -> Bytes {
 }
 
 /// Returns the reserved memory and the headroom that are taken from the memory of a switch. Without a preset, all lossless groups of its
-/// ports count. In HPCC's simulator, one group of each port counts (switch-mmu.cc: `ConfigNPort`). In ns3-datacenter, none counts, because
-/// headroom is additional memory (powertcp-evaluation-burst.cc: `SetBufferPool`, `SetIngressPool`).
+/// ports are included. In HPCC's simulator, one group of each port is included (switch-mmu.cc: `ConfigNPort`). In ns3-datacenter, no group
+/// is included, because headroom is additional memory (powertcp-evaluation-burst.cc: `SetBufferPool`, `SetIngressPool`).
 pub(crate) fn taken<'a>(
     preset: Option<LosslessPreset>,
     cell: shallows_switch::buffer::Cell,
@@ -66,8 +66,8 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Enlarges the memory of each switch by the reserved memory and headroom of its groups that [`taken`] does not take from it. In the
-/// simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
+/// Enlarges the memory of each switch by the part of its groups' reserved memory and headroom that [`taken`] leaves out with the preset. In
+/// the simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
     let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {

@@ -201,8 +201,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports for which limits are computed. If the marker measures the backlog of the pool, they include the
-    /// number of all ports of the pool, because that case decides whether the marker can mark.
+    /// Returns the numbers of busy ports for which limits are computed. If the marker measures the backlog of the pool, the case in which
+    /// all ports of the pool are busy is included, because that case decides whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);

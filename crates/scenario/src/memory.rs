@@ -251,7 +251,7 @@ fn alphas(buffer: &Buffer) -> &[f64] {
     }
 }
 
-/// Rejects an `alpha` with which a queue could not hold one packet even if the buffer is empty.
+/// Rejects an `alpha` so small that a queue could not hold one packet even in an empty buffer.
 fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("must be above 0 and at most 1024, got {alpha}")

@@ -69,7 +69,7 @@ pub(crate) fn build(
     if let Some(wanted) = &nic.pfc_storm {
         port.storm = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
     }
-    // Only the NIC's own pauses end, so the action has no effect on the packets that it sends.
+    // The watchdog ends only the pauses that the NIC sends, so its action has no effect on the packets that the NIC sends.
     port.nic_watchdog = nic.watchdog.as_ref().map(|wanted| {
         let times = [wanted.detection, wanted.restoration, wanted.poll];
         watchdog(times, WatchdogAction::Forward, &format!("{key}.watchdog"), checker)
@@ -77,8 +77,8 @@ pub(crate) fn build(
     Some(())
 }
 
-/// Returns the configuration of the watchdog whose key is `key`. `times` are those of detection, restoration and polls. Problems are
-/// recorded in `checker`.
+/// Returns the configuration of the watchdog whose key is `key`. `times` are the detection time, the restoration time and the time between
+/// polls. Problems are recorded in `checker`.
 pub(crate) fn watchdog(
     times: [Time; 3],
     action: WatchdogAction,

@@ -26,7 +26,7 @@ pub struct Coalescing {
     pub wait: Wait,
     /// Whether consecutive segments of a connection are merged into one (GRO).
     pub gro: bool,
-    /// Number of receive queues of a NIC, 1 to 256. Each collects packets separately.
+    /// Number of receive queues of a NIC, 1 to 256. Each queue collects packets separately.
     pub queues: u32,
 }
 
@@ -46,7 +46,7 @@ pub enum Wait {
 
 /// Largest burst: `GSO_MAX_SIZE` of Linux, which follows from the 16-bit length field of an IP packet.
 const LARGEST_BURST: Bytes = Bytes(65_536);
-/// Longest wait that a scenario may contain. Longer ones usually have a wrong unit.
+/// Longest wait that a scenario may contain. Longer waits usually have a wrong unit.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Maximum number of receive queues, more than any NIC gives to one host.
 const MOST_QUEUES: u32 = 256;

@@ -62,7 +62,7 @@ impl OwnRoces {
         Ok(found)
     }
 
-    /// Returns the index of these settings in `all`, to which they are added if they are new.
+    /// Returns the index of these settings in `all`. Adds the settings first if they are new.
     fn number(&mut self, key: String, roce: Roce) -> usize {
         let known = self.all.iter().position(|known| known.roce == roce);
         known.unwrap_or_else(|| {
@@ -101,14 +101,15 @@ impl OwnRoces {
         kind.iter().map(|&own| &self.all[own]).collect()
     }
 
-    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs. They then do so in all groups.
+    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs. The operation is the same in all
+    /// groups.
     pub(crate) fn key_of_reads(&self, workload: usize) -> Option<&str> {
         let own = &self.all[self.kinds[self.of_workloads[workload]?][0]];
         matches!(own.roce.operation, RoceOperation::Read(_)).then_some(&own.key)
     }
 
-    /// Writes the settings back to the scenario, with all values filled in. A table of a workload that inherits different settings from
-    /// several groups cannot have all values, so the scenario then keeps its tables.
+    /// Writes the settings back to the scenario, with all values filled in. If a workload's table inherits different settings from several
+    /// groups, it cannot have all values; the scenario is then returned unchanged.
     pub(crate) fn fill_in(&self, mut spec: Resolved) -> Resolved {
         let of_workloads =
             || self.of_workloads.iter().enumerate().filter_map(|(index, kind)| Some((index, (*kind)?)));

@@ -84,7 +84,7 @@ impl OwnTcps {
         })
     }
 
-    /// Returns a note for each workload whose `tcp` table has a preset, on the settings that the preset has set.
+    /// Returns a note on the settings that a preset has set, for each workload whose `tcp` table has a preset.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;

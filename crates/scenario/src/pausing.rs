@@ -27,8 +27,9 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Bound on marking thresholds: if the thresholds of all queues are lower, marks come before pauses for any traffic between the ports,
-    /// provided that all traffic is in lossless classes. Lossy packets would occupy shared memory that the bound does not count.
+    /// Bound on marking thresholds: if the thresholds of all queues are lower, queues mark packets before groups pause their senders, for
+    /// any traffic between the ports. This requires that all traffic is in lossless classes, because lossy packets occupy shared memory
+    /// that the bound ignores.
     pub mark_below_bytes: u64,
 }
 
@@ -39,10 +40,10 @@ pub struct PauseLevel {
     pub groups: usize,
     /// Memory that each group occupies when it pauses its sender.
     pub group_bytes: u64,
-    /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause.
+    /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause their senders.
     pub queue_bytes: u64,
-    /// Time in microseconds until the first pause, if each port receives at its rate for one output port of the same rate; `None` for one
-    /// group, which never fills.
+    /// Time in microseconds until the first pause, if each port receives packets at its full rate and all these packets leave by one output
+    /// port of the same rate. `None` for one group, which never fills.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -130,7 +131,7 @@ impl Switch<'_> {
                 self.marks.iter().filter(|(_, marks)| is_wanted(*marks)).map(|(kind, _)| *kind).collect();
             kinds.into_iter().collect()
         };
-        // Each port receives at its rate, and gets a share of the rate at which the queue is sent.
+        // Each port receives packets at its full rate, and an equal share of the rate of the queue drains them.
         let growth = rate.0 as f64 * (1.0 - 1.0 / groups as f64);
         PauseLevel {
             groups,
@@ -168,8 +169,9 @@ impl Switch<'_> {
 
     /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a
     /// lower marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group has up to `share` classes and holds at most the
-    /// packets of all `ports` queues of each of these classes. All queues of the switch together hold at most ports · classes times the
-    /// memory. Queues of lossy classes, which share the pool, are not counted, so this holds only if all traffic is in lossless classes.
+    /// packets of all `ports` queues of each of these classes. All queues of the switch together hold at most ports · classes times this
+    /// amount. The result is valid only if all traffic is in lossless classes, because it ignores queues of lossy classes, which share the
+    /// pool.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes, share) = (self.ports as f64, self.classes as f64, self.share as f64);
         let shared = self.shared().0 as f64;

@@ -20,7 +20,7 @@ use crate::roce_presets::{self, Setting};
 use crate::spec::{self, Answers, Roce, RoceCongestion, RoceOperation, RoceRecovery, Transport, Workload};
 use crate::topology::{Network, PortKind};
 
-/// Queue pairs instead of TCP connections.
+/// Queue pairs that a workload uses instead of TCP connections.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuePairs {
     /// Configuration of a queue pair.
@@ -37,7 +37,7 @@ pub struct QueuePairs {
 const MTUS: (Bytes, Bytes) = (Bytes(256), Bytes(4_096));
 /// Smallest queue of a NIC with queue pairs: room for a packet of each of more than 10,000 queue pairs.
 const LEAST_QUEUE: Bytes = Bytes(64_000_000);
-/// Largest number of packets by which a packet may be ahead of the expected one: half of the 24-bit PSNs are duplicates (IB specification).
+/// Largest tolerance of reordering, in packets: the InfiniBand specification treats half of the 24-bit PSNs as duplicates.
 const MOST_REORDERING: u32 = (1 << 23) - 1;
 /// Largest value of `ibv_qp_attr.retry_cnt`.
 const MOST_RETRIES: u32 = 7;
@@ -91,7 +91,7 @@ fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
     Setting { mtu, line_rate: of_hosts.max().unwrap_or(common.rate), base_rtt }
 }
 
-/// Returns the bytes of the headers of every packet, in-band telemetry included.
+/// Returns the number of header bytes of every packet, including in-band telemetry.
 fn headers(congestion: &RoceCongestion) -> Bytes {
     let telemetry = match congestion {
         RoceCongestion::Hpcc(_) | RoceCongestion::PowerTcp(_) => rdma::INT,

@@ -14,7 +14,7 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     Roce {
         operation: operation(opener, other),
         mtu: opener.mtu,
-        // The receiver of data decides how much reordering it tolerates. The sender determines all other settings of a recovery.
+        // The receiver of data determines how much reordering it tolerates. The sender determines all other settings of loss recovery.
         recovery: match &receiver.recovery {
             RoceRecovery::GoBackN(_) => receiver.recovery.clone(),
             RoceRecovery::SelectiveRepeat(_) | RoceRecovery::Irn(_) => sender.recovery.clone(),
@@ -30,8 +30,8 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     }
 }
 
-/// Returns the operation: the host that receives SENDs has receive work requests, and the host that posts them counts RNR NAKs. The limits of
-/// outstanding READs of both ends apply (`max_rd_atomic` and `max_dest_rd_atomic` of `ibv_qp_attr`).
+/// Returns the operation. For SENDs, the receiver determines all settings except the limit of RNR NAKs, which the sender counts. For READs,
+/// the limits of outstanding READs of both ends apply (`max_rd_atomic` and `max_dest_rd_atomic` of `ibv_qp_attr`).
 fn operation(opener: &Roce, other: &Roce) -> RoceOperation {
     match (&opener.operation, &other.operation) {
         (RoceOperation::Send(opener), RoceOperation::Send(other)) => {

@@ -11,8 +11,8 @@ use crate::resolved::Resolved;
 use crate::spec::{Roce, RoceCongestion, RoceOperation, RoceRecovery};
 use crate::workload::Generator;
 
-/// Rejects workloads with queue pairs between groups whose settings do not fit. `traffic` has the generator and the host pairs of each
-/// workload that sends flows.
+/// Rejects workloads with queue pairs between groups whose settings do not fit together. `traffic` has the generator and the host pairs of
+/// each workload that sends flows.
 pub(crate) fn check<'a>(
     spec: &Resolved,
     own: &OwnRoces,
@@ -77,7 +77,7 @@ impl End<'_> {
 
 /// Rejects two ends with different path MTUs or different kinds of recovery. Operations are the same in all groups.
 fn check_common(workload: usize, opener: &End<'_>, other: &End<'_>, checker: &mut Checker<'_>) {
-    // The later group has a table of its own, or inherits other settings than a group that has one.
+    // Report the problem at the later group. It has a `roce` table, or it inherits settings that the table of the earlier group changes.
     let (one, two) = if opener.group < other.group { (opener, other) } else { (other, opener) };
     let mut alike = |name: &str, [first, second]: [String; 2]| {
         checker.require(first == second, &format!("{}.{name}", two.key()), || {
@@ -108,7 +108,7 @@ fn recovery_name(roce: &Roce) -> &'static str {
     }
 }
 
-/// Rejects a receiver of data whose CNPs are so rare that DCQCN of the sender would decrease α although all packets are marked.
+/// Rejects a receiver of data whose CNPs are so rare that the sender's DCQCN would decrease α although all packets are marked.
 fn check_notifications(sender: &End<'_>, receiver: &End<'_>, checker: &mut Checker<'_>) {
     let RoceCongestion::Dcqcn(dcqcn) = &sender.roce.congestion else { return };
     let (period, interval) = (dcqcn.alpha_period.0, receiver.roce.cnp.interval());

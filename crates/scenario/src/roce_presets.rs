@@ -25,9 +25,9 @@ pub(crate) struct Setting {
     pub(crate) base_rtt: Duration,
 }
 
-/// Number of queue pairs of a host for which PowerTCP's β is computed. The paper names no number; this one is a choice of this project.
+/// Number of queue pairs of a host for which PowerTCP's β is computed. The paper states no number; this number is a choice of this project.
 const FLOWS: u32 = 10;
-/// Smallest rate of a preset, because scenarios have no smaller ones.
+/// Smallest rate of a preset, because scenarios allow no smaller rates.
 const SLOWEST: Rate = Rate(1_000_000);
 
 /// Converts the settings of a congestion control.
@@ -102,8 +102,7 @@ pub(crate) fn cnp_interval(congestion: &RoceCongestion) -> Duration {
     }
 }
 
-/// Returns a note on the values that are filled in: those of `filled` that `given` leaves out, or that are `"auto"` there. Returns `None`
-/// if there are none.
+/// Returns a note on the values of `filled` that `given` leaves out or sets to `"auto"`. Returns `None` if there are no such values.
 pub(crate) fn note(given: &RoceCongestion, filled: &RoceCongestion) -> Option<String> {
     let table = |congestion| Table::try_from(congestion).expect("a congestion control is a table");
     let (given, filled) = (table(given), table(filled));
@@ -134,7 +133,7 @@ impl Setting {
         }
     }
 
-    /// Returns the smallest rate; that of a preset is at most the rate of the hosts' links.
+    /// Returns the smallest rate: `given`, or else the lower of `preset` and the rate of the hosts' links.
     fn min_rate(&self, given: Option<Speed>, preset: Rate) -> Rate {
         rate(given, preset.min(self.line_rate))
     }

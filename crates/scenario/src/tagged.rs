@@ -160,7 +160,7 @@ fn unfence(message: &str) -> (Path, String) {
     (steps.collect(), message.to_owned())
 }
 
-/// Replaces serde's wording of an error by the wording of this crate. Also returns the key if the error is that the key is unknown.
+/// Replaces serde's wording of an error by the wording of this crate. For an error about an unknown key, also returns the key.
 fn reword(message: &str) -> (Option<String>, String) {
     let names =
         |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };

@@ -335,7 +335,7 @@ pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) ->
                 from,
                 to,
                 rate: cable.rate,
-                // If a cable has a host, the host is its first end.
+                // If one end of a cable is a host, the host is the first end.
                 delay: if cable.is_at_host() {
                     cable.delay + host_delay(cable.ends[0].0)
                 } else {

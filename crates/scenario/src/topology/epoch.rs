@@ -6,7 +6,8 @@ use shallows_core::{Duration, Instant, Rate};
 
 use super::routes::Routing;
 
-/// Change of links and routes. It takes effect after all other events at its time; at time zero, it is in effect from the start.
+/// Change of links and routes. A change takes effect after all other events at the same time. A change at time zero is in effect from the
+/// start.
 #[derive(Clone, Debug)]
 pub struct Epoch {
     /// Time of the change.

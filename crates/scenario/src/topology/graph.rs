@@ -59,7 +59,7 @@ fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     names
 }
 
-/// Returns the cables of all entries. If a cable has a host, the host is its first end.
+/// Returns the cables of all entries. If one end of a cable is a host, the host is the first end.
 fn cables(
     graph: &Graph,
     nodes: &BTreeMap<&str, NodeId>,

@@ -1,4 +1,4 @@
-//! Routing loops: routes that pass the packets for some hosts around a circle of switches.
+//! Routing loops: routes on which switches forward the packets for some hosts in a circle.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use shallows_core::packet::HostId;
 use super::network::{Link, Network, NodeId};
 
 impl Network {
-    /// Makes the switches named in `through` pass all packets for the hosts of the switch `to` around in a circle.
+    /// Makes the switches named in `through` forward all packets for the hosts of the switch `to` in a circle.
     ///
     /// # Errors
     ///

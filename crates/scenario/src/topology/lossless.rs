@@ -21,7 +21,7 @@ pub struct Lossless {
     pub ports: Vec<LosslessPort>,
     /// Pause time of a frame, in quanta.
     pub quanta: u16,
-    /// Whether a pause lasts until it is ended, so that it is not repeated.
+    /// Whether a pause lasts until its sender ends it. Such a pause is not repeated.
     pub are_flags: bool,
     /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
@@ -48,7 +48,7 @@ pub struct LosslessPort {
     pub sonic: Option<sonic_spectrum::Headroom>,
     /// Receive buffer of a host that reads at a limited rate.
     pub receive: Option<ReceiveConfig>,
-    /// Bytes that can arrive at that buffer after the decision to pause.
+    /// Bytes that can arrive at the receive buffer after the decision to pause.
     pub receive_needed: Bytes,
     /// PFC storm of a host.
     pub storm: Option<Storm>,
@@ -63,11 +63,11 @@ pub struct Headroom {
     pub own_bytes: u64,
     /// Bytes in flight on the cable in both directions.
     pub cable_bytes: u64,
-    /// Bytes that arrive until the sender responds.
+    /// Bytes that arrive until the sender responds to the PFC frame.
     pub response_bytes: u64,
-    /// Packet that the sender may have begun when it responds.
+    /// Bytes of the packet that the sender may have begun to send when it responds to the PFC frame.
     pub peer_bytes: u64,
-    /// Packet that no longer fits below the limit of the group, and one byte for the rounding of times.
+    /// Bytes of the packet that no longer fits below the limit of the group, and one byte for the rounding of times.
     pub above_limit_bytes: u64,
     /// Bytes of memory per arriving byte in the worst case; more than 1 if packets occupy whole cells.
     pub occupancy: f64,

@@ -83,7 +83,7 @@ impl Routing {
         (home, &self.routes[switch as usize * self.edges as usize + home.edge as usize])
     }
 
-    /// Returns the links of a route that has more than one.
+    /// Returns the links of a route that has more than one link.
     #[inline]
     fn among(&self, route: &Route) -> &[u32] {
         &self.links[route.first as usize..][..route.count as usize]

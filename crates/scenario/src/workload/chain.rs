@@ -108,8 +108,8 @@ impl Links {
         self.waiting().any(|(flow, wait)| given[wait.signal as usize].elsewhere(flows[flow as usize].source))
     }
 
-    /// Returns the first flow that would wait for ever, and the maximum count that its signal can reach; `None` if no flow would. `flows`
-    /// is the number of flows.
+    /// Returns the first flow that would wait for ever, and the maximum count that its signal can reach. Returns `None` if every waiting
+    /// flow can start. `flows` is the number of flows.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
         let mut signals = Signals::of(self);
         let mut ready: Vec<u32> = (0..flows).filter(|&flow| self.wait_of(flow).is_none()).collect();
@@ -176,7 +176,7 @@ impl Signals {
         Self { waiting: Arc::new(waiting), given: none.clone(), gone: none }
     }
 
-    /// Increases the count of a signal by one. Returns the flows that this releases.
+    /// Increases the count of a signal by one. Returns the flows that this count releases.
     fn give(&mut self, signal: u32, links: &Links) -> &[u32] {
         let place = signal as usize;
         self.given[place] += 1;

@@ -1,7 +1,7 @@
 //! Sizes of flows: a cumulative distribution, sampled by inversion with linear interpolation.
 //!
-//! Follows mode 2 of ns-2's empirical random variable: sizes between two points are interpolated linearly and rounded up to a whole unit. A
-//! draw at or below the share of the first point gives the value of the first point.
+//! Sampling follows mode 2 of ns-2's empirical random variable: sizes between two points are interpolated linearly and rounded up to a
+//! whole unit. A draw at or below the share of the first point gives the value of the first point.
 
 use shallows_core::Bytes;
 

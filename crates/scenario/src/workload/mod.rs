@@ -25,7 +25,7 @@ pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::Instant;
 
-/// Checked workload before its first flow, from which any number of identical workloads can be started.
+/// Checked workload that has sent no flow yet. Any number of identical workloads can be started from it.
 #[derive(Clone, Debug)]
 pub(crate) enum Generator {
     /// Flows at random times, from one process for all pairs.

@@ -1,7 +1,7 @@
 //! Poisson processes, one for each pair of hosts, drawn like those in the ns-2 scripts of BCC and MQ-ECN.
 //!
-//! For the pair of sender *i* and receiver *j*, a generator with the seed 17 *i* + 1244 *j* draws the times of flows, and another with the
-//! seed 33 *i* + 4369 *j* draws their sizes.
+//! A generator with the seed 17 *i* + 1244 *j* draws the times of the flows from sender *i* to receiver *j*. Another generator, with the
+//! seed 33 *i* + 4369 *j*, draws their sizes.
 //!
 //! These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close numbers
 //! therefore begin with flows of almost the same sizes at almost the same times. This matters because a pair has only about five flows in

@@ -152,7 +152,7 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires it
+    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires this
     /// but has no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
