@@ -63,8 +63,8 @@ pub(crate) struct Cubic {
     /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). If omitted or 0, time is continuous.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) tick: Option<Time>,
-    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). If omitted or 0, it is
-    /// always recomputed.
+    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). If omitted or 0, the window
+    /// is always recomputed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hold: Option<Time>,
 }

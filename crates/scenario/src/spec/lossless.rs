@@ -7,9 +7,10 @@ use shallows_switch::ingress::Compares;
 
 use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 
-/// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. Every port
-/// counts the packets of each class that arrive at it; each count is a priority group. A group takes reserved memory first, then the shared
-/// memory of the switch up to its limit, then headroom. At its limit it pauses the other end of the link.
+/// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. At every
+/// port, the packets of one class that have arrived there form a priority group. A group takes reserved memory first, then the shared
+/// memory of the switch up to the group's limit, then headroom. When a group reaches its limit, the switch pauses the other end of the
+/// link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lossless {
@@ -22,8 +23,8 @@ pub(crate) struct Lossless {
     /// Keys that the preset has set, with their values.
     #[serde(skip)]
     pub(crate) preset_keys: Vec<String>,
-    /// Class of each DSCP (SONiC: `DSCP_TO_TC_MAP`), such as `{ 26 = 3 }`. The keys `classes` here and of ports list such classes, whose
-    /// numbers are from 0 to 7. Default for each DSCP: the class of the same number.
+    /// Class of each DSCP (SONiC: `DSCP_TO_TC_MAP`), such as `{ 26 = 3 }`. The key `classes`, here and at ports, refers to these classes,
+    /// whose numbers are from 0 to 7. Default for each DSCP: the class of the same number.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) dscp_to_tc: NumberMap,
     /// Priority group of each class (SONiC: `TC_TO_PRIORITY_GROUP_MAP`), such as `{ 4 = 3 }`. Lossless classes that share a group are paused
@@ -31,8 +32,8 @@ pub(crate) struct Lossless {
     /// has group 0, or a group of its own if class 0 is lossless.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) tc_to_priority_group: NumberMap,
-    /// Queue of switches that a PFC priority pauses (SONiC: `MAP_PFC_PRIORITY_TO_QUEUE`), such as `{ 3 = 3 }`. It must be the queue of the
-    /// lossless class with the number of the priority; other priorities have no effect. Default: that queue.
+    /// Queue that a PFC priority pauses at switches (SONiC: `MAP_PFC_PRIORITY_TO_QUEUE`), such as `{ 3 = 3 }`. It must be the queue of the
+    /// lossless class with the same number as the priority; all other priorities have no effect. Default: the queue of that class.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) pfc_priority_to_queue: NumberMap,
     /// Kind of the pauses. Default `"pfc"`.
@@ -62,8 +63,8 @@ pub(crate) struct Lossless {
     /// Inputs of SONiC's formula; only with `headroom = "sonic-spectrum"`. Default: those that SONiC ships.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sonic: Option<Sonic>,
-    /// Size of a pool of headroom that all groups of a switch share. `headroom` is then the most that one group may take from the pool, and
-    /// loss is possible if too many groups pause at once. Default: every group has its own headroom.
+    /// Size of a pool of headroom that all groups of a switch share. With a pool, `headroom` is the most that one group may take from it,
+    /// and loss is possible if too many groups pause at once. Default: every group has its own headroom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) headroom_pool: Option<Size>,
     /// Amount of shared memory at or below which a paused group may be resumed regardless of its limit. Default `"0B"`.
@@ -79,13 +80,13 @@ pub(crate) struct Lossless {
     /// Pause time in a PFC frame, in quanta of 512 bit times, at least 2. A pause is repeated after half of its time. Default 65535.
     #[serde(default = "longest")]
     pub(crate) quanta: u16,
-    /// PFC watchdog of the ports of switches, which ends the effect of a pause that does not end. Default: none.
+    /// PFC watchdog of the ports of switches: a queue that stays paused for too long ignores pauses. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<Watchdog>,
-    /// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
+    /// Treatment of routes by which pauses can wait for each other in a cycle of links. Default `"refuse"`.
     #[serde(default)]
     pub(crate) cyclic_routes: CyclicRoutes,
-    /// Routing loops. Packets to some hosts circulate until their TTL is over. Requires `cyclic_routes = "allow"`. Default: none.
+    /// Routing loops. Packets to some hosts circulate until their TTL expires. Requires `cyclic_routes = "allow"`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) routing_loops: Vec<RoutingLoop>,
     /// TTL of packets, from 2 to 16: a switch drops a packet that has crossed this number of links. Requires `routing_loops`. Default with
@@ -99,11 +100,11 @@ pub(crate) struct Lossless {
 pub(crate) enum LosslessPreset {
     /// HPCC's simulator, an ns-3 fork: α grows in proportion to the link rate, from 1/8 (links of the hosts' rate) to 1. Headroom is 3 ·
     /// rate · delay. Headroom and reserved memory of all classes are counted once per port. Only a group's own packets cause tests of its
-    /// thresholds. Pauses last until they are ended.
+    /// thresholds. A pause lasts until its sender ends it.
     #[serde(rename = "hpcc-repo")]
     HpccRepo,
     /// ns3-datacenter (the simulator of PowerTCP, ABM and Reverie): α is 1/8. Headroom is 3 · rate · delay and is added to the memory. Only
-    /// a group's own packets cause tests of its thresholds. Pauses last until they are ended.
+    /// a group's own packets cause tests of its thresholds. A pause lasts until its sender ends it.
     #[serde(rename = "ns3-datacenter")]
     Ns3Datacenter,
 }
@@ -115,7 +116,7 @@ pub(crate) enum PauseKind {
     /// Priority flow control (IEEE 802.1Q clause 36), which pauses single classes.
     #[default]
     Pfc,
-    /// Pauses of a whole link (IEEE 802.3x), which are not modelled. Such a scenario is refused.
+    /// Pauses of a whole link (IEEE 802.3x), which are not modelled. A scenario with this kind is refused.
     #[serde(rename = "802.3x")]
     Link,
 }
@@ -150,18 +151,18 @@ pub(crate) enum StormAction {
     Forward,
 }
 
-/// Routes in which pauses can wait for each other in a cycle of links. Default `"refuse"`.
+/// Treatment of routes by which pauses can wait for each other in a cycle of links. Default `"refuse"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CyclicRoutes {
-    /// Such a scenario is refused.
+    /// A scenario with such routes is refused.
     #[default]
     Refuse,
-    /// Such a scenario runs. A deadlock ends the run.
+    /// A scenario with such routes runs. A deadlock ends the run.
     Allow,
 }
 
-/// Routing loop: switches that pass packets to some hosts around in a circle.
+/// Routing loop: switches that forward the packets for some hosts in a circle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoutingLoop {

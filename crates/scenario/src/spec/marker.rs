@@ -24,8 +24,8 @@ tagged! {
         "mq-ecn" => MqEcn(MqEcn),
         /// RED on the average backlog, which marks or drops, as in the paper by Floyd and Jacobson (ToN '93) or in ns-2.
         "red-classic" => RedClassic(Box<RedClassic>),
-        /// Explicit incast notification (Pulser, Algorithm 1): while the backlog of a port grows fast, a header bit other than the ECN bits
-        /// is set in packets. Used together with a `threshold` marker, which sets ECN marks.
+        /// Explicit incast notification (Pulser, Algorithm 1): while the backlog of a port grows fast, the port sets a header bit other
+        /// than the ECN bits in packets. It is used together with a `threshold` marker, which sets ECN marks.
         "ein" => Ein(Ein),
         /// Incast detector as in Pulser's released testbed, which sets CE in packets.
         "ein-as-released" => EinAsReleased(EinAsReleased),
@@ -156,8 +156,8 @@ pub(crate) struct MqEcn {
     pub(crate) counts_packet: bool,
 }
 
-/// RED on the average backlog. By default it has the rules of Floyd and Jacobson with the numbers of ns-2; `variant = "ns-2"` selects the
-/// rules of ns-2.
+/// RED on the average backlog. By default it has the rules of Floyd and Jacobson with the parameters of ns-2; `variant = "ns-2"` selects
+/// the rules of ns-2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedClassic {

@@ -278,7 +278,7 @@ pub(crate) struct Group {
     /// `topology.mtu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<PacketSize>,
-    /// Delay of each packet in a sending host of the group, and in a receiving one. Default: `topology.host_delay`.
+    /// Delay of each packet in a sending host of the group, and again in a receiving host of the group. Default: `topology.host_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
     /// Maximum random delay of each packet at its host. `"auto"`: the time to send one MTU of the group on the host's link. Default:
@@ -302,9 +302,9 @@ pub(crate) struct Nic {
     /// drops packets, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
-    /// Memory that counts for each waiting packet or burst in addition to its data. Linux 6.18 counts 832 bytes, for the socket buffer, its
-    /// shared part and room for headers (`truesize`). With a larger value, less data can wait. Requires `backpressure`. Default: a packet
-    /// counts with its own size.
+    /// Memory that each waiting packet or burst takes from `backpressure` in addition to its data. Linux 6.18 counts 832 bytes, for the
+    /// socket buffer, its shared part and room for headers (`truesize`). With a larger value, less data can wait. Requires `backpressure`.
+    /// Default: a packet takes only its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_overhead: Option<Size>,
     /// Segmentation offload (TSO, GSO): size of the bursts that a connection passes to the NIC, whose segments leave back to back. `"off"`
@@ -326,10 +326,11 @@ pub(crate) struct Nic {
     /// Limits on the data that queue pairs of the NIC send. Requires a workload with `transport = "roce"`. Default: no limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) send: Option<NicSend>,
-    /// PFC storm: the NIC pauses its switch, whatever it receives. Requires `switch.lossless`. Default: none.
+    /// PFC storm: the NIC pauses its switch regardless of the packets that arrive. Requires `switch.lossless`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pfc_storm: Option<PfcStorm>,
-    /// PFC watchdog of the NIC, which ends pauses that the NIC itself sends for too long. Requires `switch.lossless`. Default: none.
+    /// PFC watchdog of the NIC, which ends the pauses of a NIC that has paused its switch for too long. Requires `switch.lossless`.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) watchdog: Option<NicWatchdog>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.

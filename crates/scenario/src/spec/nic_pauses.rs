@@ -14,8 +14,8 @@ pub(crate) struct Receive {
     /// Rate at which the host reads the bytes of packets. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<Speed>,
-    /// Largest number of packets that the host reads per second, acknowledgements included. The limit by which a packet takes longer
-    /// applies, this one or `rate`. Default: no limit.
+    /// Largest number of packets that the host reads per second, acknowledgements included. For each packet, this limit or `rate` applies,
+    /// whichever takes longer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) packet_rate: Option<PacketRate>,
     /// Size of the buffer.
@@ -46,7 +46,7 @@ pub(crate) struct PfcStorm {
 }
 
 /// PFC watchdog of a NIC: if the NIC has paused its switch for the detection time without a break, it stops sending pauses, and drops
-/// packets when its receive buffer is full. It may pause its switch again after a restoration time without a reason for a pause.
+/// packets when its receive buffer is full. The NIC may pause its switch again after a restoration time without a reason for a pause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NicWatchdog {

@@ -103,8 +103,8 @@ pub(crate) enum Answers {
     /// The response has its own connection, so that each connection carries data in one direction only.
     #[default]
     OwnConnection,
-    /// The response uses the connection of its request. It then also acknowledges the request, and the connection carries its next request
-    /// only after the response.
+    /// The response uses the connection of its request. The response also acknowledges the request, and the connection carries the next
+    /// request only after the response.
     SameConnection,
 }
 
@@ -120,8 +120,8 @@ pub(crate) struct Aggregators {
     pub(crate) hosts: HostSet,
     /// Size of the response that an aggregator sends to the client once its workers have responded.
     pub(crate) size: Size,
-    /// Time for which an aggregator waits for its workers after it has received its request. It then responds without the missing
-    /// responses. Default: no limit.
+    /// Time for which an aggregator waits for its workers after it has received its request. After this time, it responds without the
+    /// missing responses. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
 }

@@ -42,7 +42,7 @@ pub(crate) struct Roce {
     /// (`ibv_qp_attr.timeout` 14). IRN has timeouts of its own.
     #[serde(default = "timeout")]
     pub(crate) timeout: Time,
-    /// Adaptive timeouts, which begin below `timeout` and grow up to it. Not with IRN. Default: all timeouts take `timeout`.
+    /// Adaptive timeouts, which begin below `timeout` and grow up to it. Not with IRN. Default: every timeout lasts `timeout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) adaptive_timeout: Option<AdaptiveTimeout>,
     /// Number of consecutive timeouts without progress, from 0 to 7, after which a queue pair ends with an error. Default 7
@@ -71,8 +71,8 @@ pub(crate) struct NicSend {
     /// Rate at which the NIC reads the data of packets, without headers, from the memory of its host (PCIe). Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) dma_rate: Option<Speed>,
-    /// Time from the posting of a message until its first packet may leave: doorbell, and fetch of the work request and of its data.
-    /// Messages on other queue pairs are delayed at the same time. Default `"0s"`.
+    /// Time from the posting of a message until its first packet may leave: doorbell, and fetch of the work request and of its data. The
+    /// delays of messages on different queue pairs overlap. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) message_delay: Time,
 }
@@ -149,8 +149,8 @@ tagged! {
         /// SEND: each message consumes a receive work request of the receiver.
         "send" => Send(Send),
         /// RDMA READ: the sender of a flow reads from memory of the receiver, so the data flows from the receiver to the sender. Requires
-        /// `recovery = "go-back-n"` without tolerance of reordering, and one of the congestion controls `"none"`, `"dcqcn"` and
-        /// `"dcqcn-connectx"`, without a window.
+        /// `recovery = "go-back-n"` that tolerates no reordering, and the congestion control `"none"`, or `"dcqcn"` or `"dcqcn-connectx"`
+        /// without a window.
         "read" => Read(Read),
     }
 }
@@ -170,8 +170,8 @@ pub(crate) struct Write {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
-    /// Largest number of READs of a queue pair that were requested and have not arrived (`ibv_qp_attr.max_rd_atomic`), from 1 to 255. Default
-    /// 16. It takes effect if `connections.queue_depth` is larger.
+    /// Largest number of READs of a queue pair that were requested and whose data has not fully arrived (`ibv_qp_attr.max_rd_atomic`), from
+    /// 1 to 255. Default 16. This limit takes effect if `connections.queue_depth` is larger.
     #[serde(default = "sixteen", skip_serializing_if = "is_sixteen")]
     pub(crate) max_rd_atomic: u32,
 }
@@ -213,8 +213,8 @@ tagged! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GoBackN {
-    /// Tolerance of reordering: responders hold packets that are ahead of the expected one by at most this number of packets. They consider
-    /// the expected one lost when a packet arrives that is further ahead. Default 0: each packet out of order is dropped.
+    /// Tolerance of reordering: a responder holds packets that are ahead of the expected packet by at most this number of packets. It
+    /// considers the expected packet lost when a packet arrives that is further ahead. Default 0: each packet out of order is dropped.
     #[serde(default)]
     pub(crate) reordering: u32,
 }

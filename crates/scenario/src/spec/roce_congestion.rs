@@ -22,13 +22,14 @@ tagged! {
         "timely-patched" => TimelyPatched(Timely),
         /// Swift (SIGCOMM '20): the window follows a target of the round-trip time.
         "swift" => Swift(Swift),
-        /// HPCC (SIGCOMM '19): the window follows the utilisation of each hop, which in-band telemetry measures. Packets grow by 42 bytes,
-        /// and paths have at most five switches.
+        /// HPCC (SIGCOMM '19): the window follows the utilisation of each hop, which in-band telemetry measures. The telemetry adds 42
+        /// bytes to each packet, and paths have at most five switches.
         "hpcc" => Hpcc(Hpcc),
-        /// HPCC with PINT (SIGCOMM '20): switches measure their utilisation, and packets carry the highest one in a byte or two.
+        /// HPCC with PINT (SIGCOMM '20): switches measure their utilisation, and packets carry the highest utilisation on their path in a
+        /// byte or two.
         "hpcc-pint" => HpccPint(HpccPint),
-        /// PowerTCP (NSDI '22): the window follows the power of each hop, which in-band telemetry measures. Packets grow by 42 bytes, and
-        /// paths have at most five switches.
+        /// PowerTCP (NSDI '22): the window follows the power of each hop, which in-band telemetry measures. The telemetry adds 42 bytes to
+        /// each packet, and paths have at most five switches.
         "powertcp" => PowerTcp(PowerTcp),
         /// θ-PowerTCP (NSDI '22): PowerTCP with round-trip times instead of in-band telemetry.
         "theta-powertcp" => ThetaPowerTcp(PowerTcp),
@@ -248,7 +249,7 @@ pub(crate) struct Swift {
     /// Largest time that flow scaling adds to the target; `"0s"` for no flow scaling. Default `"100us"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scaling_range: Option<Time>,
-    /// Window up to which flow scaling adds the whole range, above 0. Default 0.1.
+    /// Window up to which flow scaling adds the whole `scaling_range`, above 0. Default 0.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) scaling_min: Option<f64>,
     /// Window from which flow scaling adds nothing, above `scaling_min`. Default 100.
@@ -288,8 +289,8 @@ pub(crate) struct Hpcc {
     /// Default 0: the authors' project page calls the 5 in the paper a typing error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_stage: Option<u32>,
-    /// Bytes W_AI that an update adds to the window. Default: C·`base_rtt`·(1 − 0.95)/100, with C the rate of the hosts' links. It leaves
-    /// room for 100 queue pairs at the default target (section 3.3).
+    /// Bytes W_AI that an update adds to the window. Default: C·`base_rtt`·(1 − 0.95)/100, where C is the rate of the hosts' links. This
+    /// default leaves room for 100 queue pairs at the default target (section 3.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Size>,
     /// Round-trip time T without queues, above 0. Default `"auto"`: the longest round-trip time without queues between two hosts, with a
@@ -299,8 +300,8 @@ pub(crate) struct Hpcc {
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Whether each hop has its own utilisation and window; the smallest window then applies (`MULTI_RATE` of HPCC's repository). Default:
-    /// the hop with the highest utilisation determines the window, as in the paper.
+    /// Whether each hop has its own utilisation and its own window, of which the smallest applies (`MULTI_RATE` of HPCC's repository).
+    /// Default: the hop with the highest utilisation determines the window, as in the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) per_hop: bool,
     /// Whether acknowledgements that do not update the reference window leave out hops without a queue (`SAMPLE_FEEDBACK` of HPCC's
@@ -323,15 +324,15 @@ pub(crate) struct HpccPint {
     /// Bytes W_AI that an update adds to the window. Default: as in HPCC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Size>,
-    /// Round-trip time T without queues, above 0. Queue pairs compute rates with it, and switches average their utilisation over it. It is
-    /// the same for all queue pairs with PINT. Default `"auto"`: as in HPCC.
+    /// Round-trip time T without queues, above 0. Queue pairs compute rates with this time, and switches average their utilisation over it.
+    /// All queue pairs with PINT have the same value. Default `"auto"`: as in HPCC.
     #[serde(default)]
     pub(crate) base_rtt: Automatic<Time>,
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Base of the logarithm that packets carry, from 1.001 to 2; the same for all queue pairs with PINT. The code has one byte from about 1.05
-    /// on, otherwise two. Default 1.05.
+    /// Base of the logarithm of the utilisation that packets carry, from 1.001 to 2. All queue pairs with PINT have the same value. The
+    /// logarithm takes one byte if the base is about 1.05 or more, otherwise two. Default 1.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) log_base: Option<f64>,
     /// Share of the acknowledgements that change the window, above 0 and at most 1. Default 1.
@@ -346,8 +347,8 @@ pub(crate) struct PowerTcp {
     /// Weight γ of the newest window, above 0 and at most 1. Default 0.9.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Bytes β that each queue pair keeps in the queue. Default: C·`base_rtt`/10, with C the rate of the hosts' links: the paper's formula
-    /// for ten queue pairs of a host.
+    /// Bytes β that each queue pair keeps in the queue. Default: C·`base_rtt`/10, where C is the rate of the hosts' links. This is the
+    /// paper's formula for ten queue pairs of a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Size>,
     /// Round-trip time τ without queues, above 0. Default `"auto"`: the longest round-trip time without queues between two hosts, with a
@@ -366,7 +367,8 @@ pub(crate) struct Dctcp {
     /// Weight g of the newest round-trip time in α, above 0 and at most 1. Default 1/16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gain: Option<f64>,
-    /// Rate that a round-trip time without a cut adds. Default: one packet in the round-trip time of the window, at least 1 Mb/s.
+    /// Increase of the rate after a round-trip time without a cut. Default: one packet in the round-trip time of the window, at least 1
+    /// Mb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Speed>,
     /// Smallest rate. Default `"1Gbps"`.

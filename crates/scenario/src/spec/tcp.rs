@@ -67,8 +67,8 @@ pub(crate) struct Tcp {
     /// `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) frto: bool,
-    /// Whether receivers report duplicate data (DSACK, RFC 2883), and senders undo a reduction if all retransmissions since then were
-    /// reported as duplicates. Requires `recovery = "sack"` or `"rack"`. Default false.
+    /// Whether receivers report duplicate data (DSACK, RFC 2883), and senders undo a reduction if all retransmissions since the reduction
+    /// were reported as duplicates. Requires `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) dsack: bool,
     /// Whether the window grows while the application does not use all of it. Default `"grows"`.

@@ -205,7 +205,7 @@ pub(crate) struct Persistent {
     /// Rule for a flow that finds every connection of its host pair busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
-    /// Largest number of messages of a queue pair that are posted and not complete. More than one only with `transport = "roce"` and
+    /// Largest number of messages of a queue pair that are posted and not complete. Values above 1 require `transport = "roce"` and
     /// `when_busy = "queue"`. Default 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) queue_depth: u32,
@@ -278,7 +278,7 @@ pub(crate) struct LongLived {
 pub(crate) struct Incast {
     /// Hosts that send.
     pub(crate) senders: HostSet,
-    /// Hosts that receive. In each round, every sender sends one response to each of them.
+    /// Hosts that receive. In each round, every sender sends one response to each receiver.
     pub(crate) receivers: HostSet,
     /// Size of the response of each sender to each receiver. Set either `size` or `total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
