@@ -1,8 +1,8 @@
 //! Event core: a queue ordered by time, and the loops that fire its events.
 //!
 //! Events at equal times fire in the order of their keys. A key consists of the class of the event and the rank of the event's entity, so
-//! it depends only on the scenario. Two pending events with equal time and key are identical. The order therefore needs no insertion
-//! counter, and it stays the same when a run is split over threads.
+//! the key depends only on the scenario. Two pending events with equal time and key are identical. The order therefore needs no insertion
+//! counter, and does not change when a run is split over threads.
 //!
 //! Events in the near future wait in a timing wheel with short buckets. A bucket is sorted only when time reaches it. Events further ahead,
 //! mostly timers, wait in a binary heap. The order of events does not depend on whether the wheel or the heap holds them.
@@ -20,7 +20,7 @@ pub trait World {
 
     /// Handles `event`, which fires at the current time `queue.now()`.
     ///
-    /// It may schedule further events at the current time or later.
+    /// The handler may schedule further events at the current time or later.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
     /// Returns whether the run may end now, because no pending event can change the results. Called after each event.
@@ -331,7 +331,7 @@ impl Wheel {
         self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
-    /// Removes one entry that is equal to `entry`. Returns whether there was one.
+    /// Removes one entry that is equal to `entry`. Returns whether such an entry existed.
     fn remove(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {

@@ -1,5 +1,5 @@
-//! Random number generator MRG32k3a (L'Ecuyer, Operations Research '99), which ns-2 uses. It serves to reproduce the flows of published
-//! runs.
+//! Random number generator MRG32k3a (L'Ecuyer, Operations Research '99). ns-2 uses this generator, and Shallows needs it to reproduce the
+//! flows of published runs.
 //!
 //! The seed fills all six words of the state, as in ns-2's `seed`. This seeding is poor: the first draw of a stream is *0.000334 · seed*
 //! modulo 1, so streams with close seeds begin with close numbers. Some published results depend on this.

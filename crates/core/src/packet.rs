@@ -210,8 +210,8 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It takes the place of
-    /// the URG bit, which simulated hosts never send. Captures write it as a reserved bit.
+    /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). The flag takes the place of the URG bit, which
+    /// simulated hosts never send. Captures write the flag as a reserved bit.
     pub const INCAST_ECHO: Self = Self(0x20);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);

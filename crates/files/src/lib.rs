@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum size of a file. It allows the flow lists of the largest runs, but no device or disk image.
+/// Maximum size of a file. The limit allows the flow lists of the largest runs, but no device or disk image.
 const MAX_INPUT: u64 = 1 << 30;
 
 /// Returns the text of a regular file, which must be UTF-8.

@@ -25,8 +25,8 @@ impl PySimulation {
         Self(Mutex::new(Some(simulation)))
     }
 
-    /// Takes the simulation out of this object. Returns an error if it is absent: after `finish`, after a defect, and while another thread
-    /// uses it.
+    /// Takes the simulation out of this object. Returns an error if the simulation is absent: after `finish`, after a defect, and while
+    /// another thread uses it.
     fn take(&self) -> PyResult<Simulation> {
         let held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         held.ok_or_else(|| {

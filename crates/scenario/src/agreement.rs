@@ -58,8 +58,8 @@ impl Agreement {
         }
     }
 
-    /// Returns the size on the wire of the request of a READ, which precedes the data of a flow and travels in the opposite direction; `None`
-    /// for other operations and for TCP.
+    /// Returns the size on the wire of a READ request, or `None` for other operations and for TCP. The request precedes the data of a flow
+    /// and travels in the opposite direction.
     pub fn read_request(&self) -> Option<Bytes> {
         let pairs = self.queue_pairs.as_ref()?;
         matches!(pairs.config.operation, Operation::Read(_)).then(|| pairs.header_bytes + RETH)

@@ -88,7 +88,7 @@ pub struct Setup {
 /// Configuration of the hosts of each group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
-    /// Settings of each host group, by group number. Group 0 consists of the hosts in no other group.
+    /// Settings of each host group, by group number. Group 0 consists of the hosts that are in no other group.
     pub groups: Vec<HostGroup>,
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.

@@ -146,8 +146,8 @@ pub(crate) fn roce_of(tables: &Table, group: usize) -> Result<spec::Roce, (Path,
     roce.map_err(|error| at(&place, error))
 }
 
-/// Returns the table `key` (`tcp` or `roce`) of the group with this number, including settings that it inherits from the scenario's table of
-/// this name. Group 0 consists of the hosts in no other group.
+/// Returns the table `key` (`tcp` or `roce`) of the group with this number, including the settings that are inherited from the scenario's
+/// table of this name. Group 0 consists of the hosts that are in no other group.
 pub(crate) fn inherited(key: &str, tables: &Table, group: usize) -> Table {
     let all = tables.get(key).and_then(Value::as_table).cloned().unwrap_or_default();
     match group.checked_sub(1).and_then(|index| own(tables, index, key)) {
@@ -210,7 +210,8 @@ fn merge(base: &Value, own: &Value) -> Value {
     Value::Table(merged)
 }
 
-/// Returns the settings of each group. Group 0, the hosts in no other group, comes first. Problems are recorded in `checker`.
+/// Returns the settings of each group. Group 0, which has the hosts that are in no other group, comes first. Problems are recorded in
+/// `checker`.
 pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);

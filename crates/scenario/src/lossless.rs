@@ -1,4 +1,4 @@
-//! Lossless classes: priority groups of every port, their headroom, and the checks of both.
+//! Checks and builds lossless classes: the priority groups of every port and their headroom.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, LosslessPreset, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, in links. The header of a simulated packet has four bits for it.
+/// Largest TTL, in links. The header of a simulated packet has four bits for the TTL.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
@@ -255,7 +255,7 @@ fn port(
     Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 
-/// Divides the memory of a switch. Returns `None` if it is too small.
+/// Divides the memory of a switch. Returns `None` if the memory is too small.
 fn book(
     wanted: &spec::Lossless,
     (network, switch): (&Network, u32),
@@ -332,7 +332,7 @@ fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
     let mut is_seen = vec![u32::MAX; count];
     let mut reached = BTreeSet::new();
-    // The same links between switches lead to all hosts of a switch.
+    // Packets to all hosts of one switch take the same links between switches.
     for host in (0..network.hosts).filter(|&host| reached.insert(network.links[host as usize].to)) {
         let mut open: Vec<u32> = (0..network.hosts).filter(|&from| from != host).collect();
         open.iter().for_each(|&link| is_seen[link as usize] = host);

@@ -21,7 +21,7 @@ pub(crate) struct OwnRoces {
     /// Distinct settings, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnRoce>,
     /// Kinds of queue pairs. A kind lists, by group number, the index in `all` of the settings at the hosts of each group. Group 0 consists
-    /// of the hosts in no other group.
+    /// of the hosts that are in no other group.
     kinds: Vec<Vec<usize>>,
     /// Index in `kinds` for each workload of the scenario; `None` for workloads without queue pairs.
     of_workloads: Vec<Option<usize>>,
@@ -71,15 +71,15 @@ impl OwnRoces {
         })
     }
 
-    /// Returns the kind of the connections of each workload that sends flows. `of_tcp` contains the same kinds, except that every workload
-    /// with queue pairs has the first kind of queue pairs.
+    /// Returns the connection kind of each workload that sends flows. `of_tcp` contains the kinds of TCP connections; for every workload
+    /// with queue pairs, it contains the first kind of queue pairs.
     pub(crate) fn kinds(&self, spec: &Resolved, of_tcp: &[u16]) -> Vec<u16> {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());
         sending.zip(of_tcp).map(|((_, own), kind)| kind + own.unwrap_or(0) as u16).collect()
     }
 
-    /// Returns, for each kind of queue pairs and each ordered pair of groups, the indices in `all` of the settings of both ends. The end
+    /// Returns the indices in `all` of the settings of both ends, for each kind of queue pairs and each ordered pair of groups. The end
     /// that opens the queue pair comes first.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.kinds

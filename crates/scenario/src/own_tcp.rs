@@ -25,7 +25,7 @@ const OF_QUEUE_PAIRS: u16 = u16::MAX;
 pub(crate) struct OwnTcp {
     /// Index of the first workload in the scenario that has this table.
     pub(crate) workload: usize,
-    /// Settings at the hosts of each group, by group number. Group 0 consists of the hosts in no other group.
+    /// Settings at the hosts of each group, by group number. Group 0 consists of the hosts that are in no other group.
     pub(crate) of_groups: Vec<Tcp>,
 }
 
@@ -34,8 +34,8 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Kind of the connections of each workload that sends flows. For TCP, it is 0 with the hosts' own settings, and otherwise one plus the
-    /// table's index in `all`. For queue pairs, whose kinds come last, it is one plus the number of tables.
+    /// Connection kind of each workload that sends flows. For TCP, the kind is 0 with the hosts' own settings, and otherwise one plus the
+    /// table's index in `all`. For queue pairs, the kind is one plus the number of tables, because these kinds come last.
     pub(crate) of_workloads: Vec<u16>,
 }
 

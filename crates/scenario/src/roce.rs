@@ -103,8 +103,8 @@ fn headers(congestion: &RoceCongestion) -> Bytes {
     rdma::HEADERS + telemetry
 }
 
-/// Checks the settings of queue pairs. Returns the queue pairs of each kind for each ordered pair of groups. The first group of a pair
-/// opens them. Problems are recorded in `checker`.
+/// Checks the settings of queue pairs. Returns the queue pairs of each kind for each ordered pair of groups. Hosts of the first group of a
+/// pair open the queue pairs. Problems are recorded in `checker`.
 pub(crate) fn build(
     spec: &Resolved,
     own: &OwnRoces,
@@ -250,7 +250,7 @@ fn check_nics(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks the path MTU, and whether packets of all hosts have room for the smallest one.
+/// Checks the path MTU, and whether packets of all hosts have room for the smallest path MTU.
 fn check_mtu(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
     let mtu = path_mtu(roce);
     let largest = headers(&roce.congestion) + rdma::RETH;

@@ -368,7 +368,8 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a lower bound above the upper bound. If only one of the two is set in the scenario, the problem is reported at its key.
+/// Rejects a lower bound above the upper bound. If the scenario sets only one of the two bounds, the problem is reported at the key of that
+/// bound.
 fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &mut Checker<'_>) {
     if low.1 <= high.1 {
         return;

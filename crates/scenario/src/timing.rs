@@ -92,7 +92,8 @@ impl Generator {
         }
     }
 
-    /// Returns the latest possible time of the workload's last flow; `None` if it is unbounded, random or depends on events during the run.
+    /// Returns the latest possible time of the workload's last flow; `None` if this time is unbounded, random or depends on events during
+    /// the run.
     fn last(&self) -> Option<Instant> {
         match self {
             Self::Incast(workload) => Some(workload.last()),

@@ -8,7 +8,7 @@ pub fn address(host: HostId) -> [u8; 4] {
     [10, x, y, z]
 }
 
-/// Returns the host with this IPv4 address, or `None` if it is not one of the first `hosts` hosts.
+/// Returns the host with this IPv4 address, or `None` if the address belongs to none of the first `hosts` hosts.
 pub fn host(address: [u8; 4], hosts: u32) -> Option<HostId> {
     let [network, x, y, z] = address;
     let number = u32::from_be_bytes([0, x, y, z]).checked_sub(1)?;

@@ -20,7 +20,7 @@ impl Sum {
         Self(self.0 + u64::from(word))
     }
 
-    /// Returns the checksum: the ones' complement of the sum, which is itself a ones' complement sum.
+    /// Returns the checksum: the ones' complement of the ones' complement sum of all words.
     pub fn checksum(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {

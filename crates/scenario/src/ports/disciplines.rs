@@ -198,7 +198,7 @@ impl Site<'_> {
 
 fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     positive(p.buckets, "buckets", key, checker);
-    // ns-2 compares with half of `max_packets`, so one packet needs at least 2.
+    // ns-2 compares a bucket with half of the port's free room, so it refuses every packet if `max_packets` is below 2.
     let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
         format!("must be at least {least}, got {}", p.max_packets)

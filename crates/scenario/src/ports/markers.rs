@@ -285,7 +285,7 @@ fn ordered(
     (low.min(high), high)
 }
 
-/// Returns `gauge` with the unit `unit`. With a `weight`, it measures a moving average of the backlog.
+/// Returns `gauge` with the unit `unit`. With a `weight`, the gauge measures a moving average of the backlog.
 fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &mut Checker<'_>) -> Gauge {
     let averaging = match weight {
         None => aqm::Averaging::Instantaneous,

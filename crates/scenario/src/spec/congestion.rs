@@ -53,8 +53,8 @@ pub(crate) struct Cubic {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
     /// With `hystart = "linux"`: the smallest increase of the round-trip time that ends slow start (`HYSTART_DELAY_MIN`). Two other times
-    /// are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of acknowledgements is half of it.
-    /// Default 4 ms. For a testbed that slows network time N-fold, divide this value by N.
+    /// are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of acknowledgements is half of
+    /// this value. Default 4 ms. For a testbed that slows network time N-fold, divide this value by N.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart_delay: Option<Time>,
     /// Arithmetic of the window: exact, or in whole segments and clock ticks as in Linux. Default `"exact"`.

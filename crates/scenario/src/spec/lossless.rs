@@ -186,7 +186,7 @@ pub(crate) struct Sonic {
     /// Percentage of small packets, from 0 to 100 (SONiC: `small_packet_percentage`). Default 50.
     #[serde(default = "half")]
     pub(crate) small_packets: u8,
-    /// Delay of MAC and PHY, as the bytes that arrive during it (SONiC: `mac_phy_delay`). Default: 0.8 KiB.
+    /// Delay of MAC and PHY, as the number of bytes that arrive during this delay (SONiC: `mac_phy_delay`). Default: 0.8 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mac_phy: Option<Size>,
 }

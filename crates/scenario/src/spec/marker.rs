@@ -307,7 +307,7 @@ pub(crate) struct Bcc {
     /// 1.
     #[serde(default = "lambda")]
     pub(crate) lambda: f64,
-    /// Time in which all ports of the pool together can fill it from Kmin to Kmax. Default `"8us"`.
+    /// Time in which all ports of the pool together can fill the pool from Kmin to Kmax. Default `"8us"`.
     #[serde(default = "eight_microseconds")]
     pub(crate) h: Time,
     /// Round-trip time without queues. `"auto"` (default): the round-trip time of the longest path.

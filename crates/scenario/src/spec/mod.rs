@@ -111,7 +111,7 @@ tagged! {
         "long-lived" => LongLived(LongLived),
         /// Rounds in which several senders send to the same receiver at once.
         "incast" => Incast(Incast),
-        /// Queries that a client sends to several workers, whose responses it gathers.
+        /// Queries: a client sends requests to several workers and gathers their responses.
         "partition-aggregate" => PartitionAggregate(PartitionAggregate),
         /// Blocks whose parts are on several servers. A client fetches all parts of a block at once, and then the next block.
         "block-transfer" => BlockTransfer(BlockTransfer),
@@ -239,7 +239,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Returns the NIC settings of a group and their key in the scenario. Group 0 consists of the hosts in no other group.
+    /// Returns the NIC settings of a group and their key in the scenario. Group 0 consists of the hosts that are in no other group.
     pub(crate) fn nic_of(&self, group: usize) -> (&Nic, String) {
         let own = group.checked_sub(1).and_then(|index| Some((self.group[index].nic.as_ref()?, index)));
         own.map_or((&self.nic, "host.nic".to_owned()), |(nic, index)| {
@@ -307,10 +307,10 @@ pub(crate) struct Nic {
     /// Default: a packet takes only its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_overhead: Option<Size>,
-    /// Segmentation offload (TSO, GSO): size of the bursts that a connection passes to the NIC, whose segments leave back to back. `"off"`
-    /// (default): each segment is sent as soon as possible. `"linux"`: a burst is the data that the pacing rate sends in 1 ms, at least two
-    /// segments and at most 64 KB; the connection waits until it can send a third of its window. A size: bursts have this size at every
-    /// pacing rate, as in Linux before 3.12 and in Windows, and otherwise follow the rules of `"linux"`.
+    /// Segmentation offload (TSO, GSO): size of the bursts that a connection passes to the NIC. The segments of a burst leave back to back.
+    /// `"off"` (default): each segment is sent as soon as possible. `"linux"`: a burst is the data that the pacing rate sends in 1 ms, at
+    /// least two segments and at most 64 KB; the connection waits until it can send a third of its window. A size: bursts have this size at
+    /// every pacing rate, as in Linux before 3.12 and in Windows, and otherwise follow the rules of `"linux"`.
     #[serde(default)]
     pub(crate) tso: Tso,
     /// Whether connections pace their packets. Default `"off"`.

@@ -24,7 +24,7 @@ pub(crate) struct Receive {
     /// pause.
     #[serde(default)]
     pub(crate) xoff: Automatic<Size>,
-    /// Backlog at which the NIC resumes its switch. Default `"auto"`: one of the largest packets below `xoff`, as in the mlx5 driver of
+    /// Backlog at which the NIC resumes its switch. Default `"auto"`: `xoff` less the size of the largest packet, as in the mlx5 driver of
     /// Linux.
     #[serde(default)]
     pub(crate) xon: Automatic<Size>,

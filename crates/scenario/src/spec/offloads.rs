@@ -27,8 +27,8 @@ pub(crate) struct Coalescing {
     /// Number of collected packets that ends the wait early (`rx-frames`). Default: only the time ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) packets: Option<u32>,
-    /// Whether consecutive segments of a connection are merged into one of at most 64 KB (GRO), which is acknowledged as one. A segment
-    /// whose ECN bits differ is not merged with the segment before it. Default true.
+    /// Whether consecutive segments of a connection are merged into one segment of at most 64 KB (GRO), which is acknowledged as one
+    /// segment. A segment whose ECN bits differ is not merged with the segment before it. Default true.
     #[serde(default = "yes")]
     pub(crate) gro: bool,
     /// Number of receive queues. Each queue collects packets separately, and a hash of the five-tuple chooses the queue of a packet (RSS).

@@ -48,7 +48,7 @@ impl From<TcpTable> for Tcp {
     }
 }
 
-/// Returns the keys of a preset without those that have no effect together with the given keys.
+/// Returns the keys of a preset that have an effect together with the given keys.
 fn relevant(preset: &Table, given: &Table) -> Table {
     let mut set = preset.clone();
     let when = set.remove(WHEN);

@@ -41,7 +41,7 @@ pub(crate) struct Tcp {
     /// Rule for the windows that receivers advertise. Default `"fixed"`.
     #[serde(default)]
     pub(crate) receiver: Receiver,
-    /// Window that a receiver advertises; with `receiver = "ictcp"`, the largest one. Default 1 GiB (RFC 7323 §2.3).
+    /// Window that a receiver advertises; with `receiver = "ictcp"`, the largest window. Default 1 GiB (RFC 7323 §2.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive_window: Option<Window>,
     /// Maximum number of segments that one acknowledgement adds to the window in slow start: 1 in RFC 5681 (default), 2 in RFC 3465.

@@ -23,7 +23,7 @@ use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
 
-/// Builds the network of `spec`. Returns `None` and records a problem if it is invalid.
+/// Builds the network of `spec`. Returns `None` and records a problem if the network is invalid.
 pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
     let sound = memory::check(spec, checker);
     let plan = planned(&spec.topology, checker).filter(|_| sound)?;
@@ -100,7 +100,7 @@ pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<
     Some(plan)
 }
 
-/// Rejects an empty topology, and one that is too large for memory. Returns whether it is valid.
+/// Rejects a topology that is empty or too large for memory. Returns whether the topology is valid.
 fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     let mut positive = |key: &str, count: u32, least: u32| {

@@ -44,7 +44,7 @@ pub struct LosslessPort {
     pub response: Duration,
     /// Headroom of each lossless group, with its terms; `None` at hosts.
     pub headroom: Option<Headroom>,
-    /// Terms of SONiC's formula, if it gave the headroom.
+    /// Terms of SONiC's formula, if the headroom comes from this formula.
     pub sonic: Option<sonic_spectrum::Headroom>,
     /// Receive buffer of a host that reads at a limited rate.
     pub receive: Option<ReceiveConfig>,

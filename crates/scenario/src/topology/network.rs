@@ -53,7 +53,7 @@ pub struct Link {
     pub to: NodeId,
     /// Rate in bits per second.
     pub rate: Rate,
-    /// Time from sending a packet's last bit to the packet's arrival: propagation, plus the delay of a host at one of the ends.
+    /// Time from sending a packet's last bit to the packet's arrival: propagation, plus the delay of the host if one end is a host.
     pub delay: Duration,
     /// Kind of the link's egress port.
     pub kind: PortKind,
@@ -118,7 +118,7 @@ impl Network {
         }
     }
 
-    /// Returns the class of packets with this DSCP, which selects their queue at each port.
+    /// Returns the class of packets with this DSCP. The class selects the queue of a packet at each port.
     pub(crate) fn class_of(&self, dscp: u8) -> u8 {
         self.lossless.as_ref().map_or(dscp, |lossless| lossless.maps.class(dscp))
     }

@@ -4,7 +4,8 @@ use shallows_core::{Duration, Rate};
 
 use super::network::{NodeId, PortKind};
 
-/// Maximum number of hosts. It exceeds that of any published packet-level simulation and limits the memory that a mistyped value uses.
+/// Maximum number of hosts. The limit exceeds the number of hosts in any published packet-level simulation, and bounds the memory that a
+/// mistyped value uses.
 pub(super) const MAX_HOSTS: u64 = 1 << 17;
 
 /// Maximum number of cables.

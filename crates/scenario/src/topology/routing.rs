@@ -176,7 +176,7 @@ impl Graph {
     }
 
     /// Returns the distance of each switch from `target` as a number of links, and all switches in ascending order of this distance. The
-    /// search starts at the target, because every cable has both directions.
+    /// search can start at the target, because every cable has both directions.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         self.search_all(vec![target])
     }

@@ -457,15 +457,15 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. Marks it as unbounded if the
-    /// run has a stop time.
+    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. Marks the workload as unbounded
+    /// if the run has a stop time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");
         }
     }
 
-    /// Records that the workload has no end. Rejects it if the run has no stop time.
+    /// Records that the workload has no end. Rejects the workload if the run has no stop time.
     fn unbounded(&mut self, key: &str, remedy: &str) {
         self.traffic.unbounded = true;
         let ends = self.end.is_some();

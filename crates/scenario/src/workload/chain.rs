@@ -155,7 +155,7 @@ impl Given {
 /// Current count of each signal, and the flows that it has released.
 #[derive(Clone, Debug)]
 struct Signals {
-    /// Flows that wait for each signal, in the order in which it releases them.
+    /// Flows that wait for each signal, in the order in which the signal releases them.
     waiting: Arc<Lists>,
     given: Vec<u32>,
     /// Number of flows that each signal has released. These are the first flows in the signal's list in `waiting`.

@@ -54,8 +54,8 @@ pub enum LegKind {
 /// Record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
-    /// Name of the query in its workload, a number: *k* · *n* + *p* for query *k* of client *p* among *n* clients, counted from 0. If
-    /// clients are drawn at random, all clients count as one.
+    /// Name of the query in its workload, a number: *k* · *n* + *p* for query *k* of client *p* among *n* clients, with *k* and *p* counted
+    /// from 0. If queries draw their clients, all clients count as one client.
     pub name: u32,
     /// Client of the query.
     pub client: HostId,
@@ -140,7 +140,7 @@ pub enum Milestone {
 /// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The next flow. It does not start earlier than any flow returned before. No event before its start time can change it.
+    /// The next flow. It starts no earlier than the flows returned before. No event before its start time can change the flow.
     Flow(Flow),
     /// No flow until this time, unless one of the workload's flows completes earlier.
     Until(Instant),
@@ -156,8 +156,8 @@ pub enum Next {
 /// notified when these hosts have received data and when flows that they have sent make progress. It does not depend on events at other
 /// hosts.
 pub trait Workload: fmt::Debug + Send {
-    /// Returns the next flow, which starts at `now` or later, or the time at which to call again. The simulation calls this again when a
-    /// flow has started, at the time of a [`Next::Until`], and at [`Self::due`] after one of the workload's flows has completed.
+    /// Returns the next flow, which starts at `now` or later, or the time at which to call again. The simulation calls this method again
+    /// when a flow has started, at the time of a [`Next::Until`], and at [`Self::due`] after one of the workload's flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
     /// Returns the time at which a workload that reacts to its flows acts next, unless one of its flows completes earlier. Returns `None`

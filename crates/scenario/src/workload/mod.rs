@@ -43,7 +43,7 @@ pub(crate) enum Generator {
 }
 
 impl Generator {
-    /// Creates the workload, before its first flow. If it reacts to its flows, it runs only at `hosts`.
+    /// Creates the workload, which has not started any flow. A workload that reacts to its flows runs only at `hosts`.
     pub(crate) fn start(&self, hosts: &LocalHosts) -> Box<dyn Workload> {
         match self {
             Self::Poisson(workload) => Box::new(workload.clone()),

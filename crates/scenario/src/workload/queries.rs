@@ -365,7 +365,7 @@ impl Config {
         (client, aggregators, workers)
     }
 
-    /// Returns the number of flows of all queries; `None` if it is unbounded or depends on random draws.
+    /// Returns the number of flows of all queries; `None` if this number is unbounded or depends on random draws.
     pub(super) fn expected_flows(&self) -> Option<u64> {
         let queries = self.queries?;
         let works = |host: &HostId| self.workers.binary_search(host).is_ok();

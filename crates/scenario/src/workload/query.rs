@@ -1,6 +1,6 @@
 //! Plan of one query: its participants and its flows. The plan follows from the query's seed alone, so every host can compute it.
 //!
-//! The members of a query are its workers and, if it has two levels, the aggregators between client and workers.
+//! The members of a query are its workers and, if the query has two levels, the aggregators between client and workers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
