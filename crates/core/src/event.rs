@@ -42,7 +42,7 @@ pub trait Event: Copy {
     fn from_key(key: u64) -> Self;
 }
 
-/// Pending event as one number: the time in the high half and the key in the low half. One comparison then orders two events.
+/// Pending event as one number, with the time in the high half and the key in the low half, so that one comparison orders two events.
 type Entry = u128;
 
 fn entry(at: Instant, key: u64) -> Entry {

@@ -37,8 +37,8 @@ pub(crate) fn parse(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// Returns the network that `topology` describes. `topology` is that table of a resolved scenario as JSON. The result is JSON in the format
-/// of [`shallows_scenario::describe`].
+/// Returns the network that `topology` describes, as JSON in the format of [`shallows_scenario::describe`]. `topology` is the JSON of the
+/// table of this name in a resolved scenario.
 #[pyfunction]
 pub(crate) fn network(topology: &str) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
@@ -47,7 +47,8 @@ pub(crate) fn network(topology: &str) -> PyResult<String> {
     described.map(|network| network.to_string()).map_err(|error| refused(&error))
 }
 
-/// Reads a seed of at most 64 bits. The scenario checks its range later. Python's `True`, which would convert to 1, is rejected.
+/// Reads a seed of at most 64 bits. The range of the seed is checked later, with the scenario. Python's `True`, which would convert to 1,
+/// is rejected.
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
     number.ok_or_else(|| {

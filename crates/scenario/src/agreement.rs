@@ -109,7 +109,7 @@ struct Side<'a> {
 /// Returns the [`Agreement`] of connections for each ordered pair of host groups, indexed by the sender's group, then the receiver's.
 /// Problems are recorded in `checker`.
 ///
-/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload.
+/// The pairs with the hosts' own settings come first, then the same pairs with each distinct `tcp` table of a workload.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],

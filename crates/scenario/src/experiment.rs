@@ -130,8 +130,8 @@ impl Experiment {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// Returns the experiment without datagrams, echo requests, port traces and samples of queue lengths, for a run of unknown duration.
-    /// Captures remain if `captures` is true.
+    /// Returns the experiment without datagrams, echo requests, port traces and samples of queue lengths, for use in a run of unknown
+    /// duration. Captures remain if `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;

@@ -217,8 +217,8 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// Names, in lower case, of mechanisms that other simulators model and Shallows does not. An error for one of them states this and suggests
-/// no other name.
+/// Names, in lower case, of mechanisms that other simulators model and Shallows does not. An error about such a name states that Shallows
+/// does not model the mechanism, and suggests no other name.
 const NOT_MODELLED: [&str; 26] = [
     "aqua",
     "bbr",

@@ -46,10 +46,11 @@ pub(crate) struct Lossless {
     /// Fixed limit on the shared memory that a group uses (SONiC: `static_th`), instead of `alpha`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Size>,
-    /// State that is compared with the limit of a group: `"with"` the arriving packet (default), as on Trident 3, Tomahawk 3 and Tomahawk 5,
-    /// or `"before"` it, as on Trident 2, Tomahawk and Tomahawk 2. `"hpcc-repo"` counts the packet in its group but not in the pool, and tests a
-    /// group only when its own packets arrive or leave, as in HPCC's simulator. `"ns3-datacenter"` counts the packet in both, pauses only a
-    /// group that uses headroom, and gives a group no shared memory until its headroom is empty.
+    /// State that is compared with the limit of a group. `"with"` (default) includes the arriving packet, as on Trident 3, Tomahawk 3 and
+    /// Tomahawk 5. `"before"` excludes the packet, as on Trident 2, Tomahawk and Tomahawk 2. `"hpcc-repo"` counts the packet in its group
+    /// but not in the pool, and tests a group only when its own packets arrive or leave, as in HPCC's simulator. `"ns3-datacenter"` counts
+    /// the packet in its group and in the pool, pauses only a group that uses headroom, and gives a group no shared memory until its
+    /// headroom is empty.
     #[serde(default)]
     pub(crate) compares: Compares,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
@@ -73,8 +74,8 @@ pub(crate) struct Lossless {
     /// Distance below the limit at which a paused group is resumed. Default `"auto"`: two of the largest packets.
     #[serde(default)]
     pub(crate) xon_offset: Automatic<Size>,
-    /// Time from the arrival of a PFC frame to its effect at hosts and switches. Default `"auto"`: the largest that IEEE 802.3 allows at
-    /// the rate of the link.
+    /// Time from the arrival of a PFC frame to its effect at hosts and switches. Default `"auto"`: the longest time that IEEE 802.3 allows
+    /// at the rate of the link.
     #[serde(default)]
     pub(crate) response: Automatic<Time>,
     /// Pause time in a PFC frame, in quanta of 512 bit times, at least 2. A pause is repeated after half of its time. Default 65535.

@@ -64,8 +64,8 @@ pub(crate) struct Threshold {
     /// `"cells"`, each packet counts as the whole memory cells that it occupies, as in switch chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest backlog, above 0 and at most 1, in the moving average that the marker compares. Every packet updates this
-    /// average. Default: no average.
+    /// Weight of the newest backlog, above 0 and at most 1, in a moving average, which the marker compares instead of the current backlog.
+    /// Every packet updates this average. Default: no average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
     /// Threshold of each queue: the whole K (default), or a share of K in proportion to the queue's quantum or weight.
@@ -99,8 +99,8 @@ pub(crate) struct Red {
     /// `"cells"`, each packet counts as the whole memory cells that it occupies, as in switch chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest backlog, above 0 and at most 1, in the moving average that the marker compares. Every packet updates this
-    /// average. Default: no average.
+    /// Weight of the newest backlog, above 0 and at most 1, in a moving average, which the marker compares instead of the current backlog.
+    /// Every packet updates this average. Default: no average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
     /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.

@@ -53,7 +53,8 @@ impl Classes {
         }
     }
 
-    /// Returns the highest value of `map` for a class that a flow can have. For a list of flows, this is the value for its highest class.
+    /// Returns the highest result of `map` for the classes that flows can have. For a list of flows, this is the result for the highest
+    /// class in the list.
     pub(crate) fn highest_of(&self, map: impl Fn(u8) -> u8) -> u8 {
         let up_to = |last| (0..=last).map(&map).max().unwrap_or_default();
         match self {
