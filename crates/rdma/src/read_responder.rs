@@ -1,6 +1,6 @@
 //! The responder of RDMA READs: responses to send, and their congestion control.
 //!
-//! The responder has no timer of its own and keeps no response: a requester that misses a response sends the request again.
+//! The responder has no retransmission timer and keeps no response: a requester that misses a response sends the request again.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;

@@ -11,11 +11,11 @@ use crate::quantity::{Automatic, PacketRate, Size, Speed, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Receive {
-    /// Rate at which the host reads the bytes of packets. Default: no limit.
+    /// Rate at which the host reads the bytes of packets. Default: no limit; `rate`, `packet_rate` or both are required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<Speed>,
     /// Largest number of packets that the host reads per second, acknowledgements included. For each packet, this limit or `rate` applies,
-    /// whichever takes longer. Default: no limit.
+    /// whichever takes longer. Default: no limit; `rate`, `packet_rate` or both are required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) packet_rate: Option<PacketRate>,
     /// Size of the buffer.

@@ -104,7 +104,7 @@ pub enum Rekey {
     /// A random draw.
     #[default]
     Drawn,
-    /// The start of the period, combined with the header. Ports whose periods begin at the same time use the same hash.
+    /// The time at which the period starts. Ports whose periods begin at the same time use the same hash.
     PeriodStart,
 }
 
