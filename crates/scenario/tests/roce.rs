@@ -495,7 +495,7 @@ fn telemetry_needs_fixed_routes() {
     };
     assert_eq!(in_circle("swift"), None);
     let message =
-        "must be left out, because in-band telemetry of the congestion control has room for 5 switches only";
+        "must be left out, because a packet in a loop passes more than the 5 switches for which in-band telemetry has room";
     assert_eq!(in_circle("hpcc"), Some(("switch.lossless.routing_loops".to_owned(), message.to_owned())));
 }
 

@@ -451,7 +451,7 @@ class Window:
             raise UnknownMetric(
                 f"slices of {self.text} divide {span_us / 1e3:g} ms into {span_us / self.us:.3g} parts; "
                 f"at most {MOST_STEPS:,} are allowed",
-                "name longer slices",
+                "use longer slices",
             )
 
 
