@@ -1,7 +1,7 @@
 """The fixed point of Swift (SIGCOMM '20, §3.5), solved numerically.
 
-It is the source of claims in experiments/rdma. N flows have equal windows, which together fill a link of 10 Gb/s
-for one target delay.
+It is the source of claims in experiments/rdma. N flows have equal windows, which together fill a link of
+10 Gb/s for one target delay.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 EXPECTED = Path(__file__).resolve().parents[2] / "experiments/rdma/expected.toml"
 BYTES_PER_US = 10e9 / 8e6
 PACKET, ACKNOWLEDGEMENT = 1_000, 62
-# Two links with a delay of 1 us in each direction, on each of which a whole packet is sent before the next link.
+# Two links in each direction, with a delay of 1 us; a packet is forwarded after its last byte.
 BASE_RTT_US = 4 + 2 * (PACKET + ACKNOWLEDGEMENT) / BYTES_PER_US
 BASE_TARGET_US, SCALING_US, SMALLEST, LARGEST = 20, 100, 0.1, 100
 

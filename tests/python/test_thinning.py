@@ -15,13 +15,17 @@ from shallows.runs.steps import Series
 PORT = "s->a"
 
 
-def queue_run(times: Sequence[float], backlog: Sequence[float], end_us: float) -> sh.Run:
+def queue_run(
+    times: Sequence[float], backlog: Sequence[float], end_us: float, scheme: str = "", k: int | None = None
+) -> sh.Run:
     """Return a run with one queue, which has these backlogs in bytes from these times in µs on."""
+    at = {"bytes": k}
+    curve = {"scope": "port", "port": "to-host", "can_fire": k is not None, "kmin": at, "kmax": at}
     return fake_run(
         end_us,
-        summary={"name": "x", "simulated_s": end_us / 1e6, "marking_curves": []},
+        summary={"name": "x", "simulated_s": end_us / 1e6, "marking_curves": [curve] if k else []},
         scenario={"switch": {"buffer": {"kind": "static-partition"}}},
-        labels={},
+        labels={"scheme": scheme} if scheme else {},
         environment={"overrides": []},
         counters=pl.DataFrame({"port": [PORT], "kind": ["to-host"]}),
         queues=pl.DataFrame({"time_us": times, "kind": "port", "name": PORT, "bytes": backlog}),
@@ -74,3 +78,14 @@ def test_a_line_of_few_changes_has_no_band() -> None:
     (plot,) = figures.queue([run], [PORT]).axes
     # The only area is the one below the line.
     assert len(plot.collections) == 1
+
+
+def test_a_panel_has_only_the_thresholds_of_its_own_scheme() -> None:
+    thresholds = {"none": None, **{f"scheme {k}": 100 * k for k in range(1, 13)}}
+    runs = [queue_run([0.0, 1.0], [0.0, 2_000.0], 2.0, *each) for each in thresholds.items()]
+    plots = figures.queue_cdf(runs, [PORT]).axes
+    assert len(plots) == len(runs)
+    for plot, name in zip(plots, sorted(thresholds), strict=True):
+        dotted = [line for line in plot.get_lines() if line.get_linestyle() == ":"]
+        k = thresholds[name]
+        assert [data(line)[0][0] for line in dotted] == ([k / 1e3] if k else []), name

@@ -332,16 +332,12 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
     of = f" of {names[0]}" if len(names) == 1 else ""
     top = max(value for values, _ in curves.values() for value in values) * unit.size
     told = of_labels(which)
-    marks = {
-        (value / unit.size, told.looks[key]["color"])
-        for key, each in known.items()
-        for _, value in style.near(each, top)[0]
-    }
+    marks = {key: [value / unit.size for _, value in style.near(each, top)[0]] for key, each in known.items()}
     known_counts: dict[str, int] | None = (
         {} if tail else None
     )  # shares of time have no number of observations
     name = f"backlog{of} ({unit.name})"
-    return _one_cdf(told, curves, name, "time", known_counts, linear=True, marks=sorted(marks))
+    return _one_cdf(told, curves, name, "time", known_counts, linear=True, marks=marks)
 
 
 def ping(runs: Runs, *, tail: bool = False) -> "Figure":
@@ -508,17 +504,21 @@ def _one_cdf(
     counts: Mapping[str, int] | None = None,
     *,
     linear: bool = False,
-    marks: Sequence[tuple[float, Any]] = (),
+    marks: Mapping[str, Sequence[float]] | None = None,
 ) -> "Figure":
-    """Draw a figure of one distribution; `marks` are positions of dotted vertical lines, with colours."""
+    """Draw a figure of one distribution; `marks` has positions of dotted vertical lines by curve."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
         _draw_cdf(places, told, curves, counts, linear=linear)
+        marked = {name: each for name, each in (marks or {}).items() if each}
+        right = 1.03 * max((at for each in marked.values() for at in each), default=0)
         for place in places:
-            for at, color in marks:
-                place.plot.axvline(at, color=color, linewidth=0.9, linestyle=":", marker="", zorder=1.5)
-            if marks:
-                place.plot.set_xlim(right=max(place.plot.get_xlim()[1], 1.03 * max(at for at, _ in marks)))
-        if marks:
+            for curve in place.names:
+                for at in marked.get(curve, ()):
+                    color = told.looks[curve]["color"]
+                    place.plot.axvline(at, color=color, linewidth=0.9, linestyle=":", marker="", zorder=1.5)
+            if marked:
+                place.plot.set_xlim(right=max(place.plot.get_xlim()[1], right))
+        if marked:
             style.add_note(figure, "Dotted: marking thresholds.")
         above = " above" if counts is not None else ""
         _label(places, name, f"share{above}" if told.is_split else f"share of {of}{above}")
