@@ -93,8 +93,8 @@ impl FlowRecord {
         }
     }
 
-    /// Merges the sender's and the receiver's record of a flow. The receiver's counts take precedence, because the sender's record has zero
-    /// received bytes.
+    /// Merges the sender's and the receiver's record of a flow. Takes the received counts from the receiver's record, because they are zero
+    /// in the sender's.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

@@ -1,12 +1,12 @@
 //! Choice of the flows to trace, made when each flow arrives.
 //!
-//! The number of flows is unknown until the run ends, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow is
-//! chosen with probability n/k and replaces an earlier one.
+//! The number of flows is unknown until the run ends, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow
+//! enters a sample of n flows with probability n/k and replaces an earlier one.
 
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Choices of all flow traces among the flows that have arrived.
+/// For each flow trace, its choice among the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,

@@ -166,7 +166,7 @@ impl FlowTracer {
     }
 }
 
-/// Adds the values that differ from the last ones to `rows`.
+/// Adds to `rows` the values that differ from the last ones.
 fn add_changes(
     now: Instant,
     readings: Readings,

@@ -20,7 +20,7 @@ pub struct PauseCounts {
     pub received: u64,
     /// Time for which this port was paused.
     pub paused: Duration,
-    /// Packets that arrived through this port, waited in the switch and were counted in the priority group.
+    /// Packets that arrived through this port, waited in the switch and were counted in the priority group of this port and class.
     pub admitted: u64,
     /// Packets that arrived through this port and were dropped because the headroom was full.
     pub dropped: u64,
@@ -30,7 +30,7 @@ pub struct PauseCounts {
     pub storms: u64,
     /// Packets that the PFC watchdog of this port dropped.
     pub dropped_by_watchdog: u64,
-    /// Headroom of the priority group.
+    /// Headroom of the priority group of this port and class.
     pub headroom: Bytes,
     /// Largest part of the headroom that was in use at once.
     pub max_headroom: Bytes,

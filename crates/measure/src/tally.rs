@@ -39,9 +39,9 @@ impl AddAssign for Tally {
     }
 }
 
-/// Packets that were lost on a link or refused at its far end, so that no queue dropped them. A packet is lost if the link goes down while
-/// the packet is in flight, if its TTL expires, or if the PFC watchdog of the link's port drops it. A packet is refused if the ingress
-/// memory of a switch or the receive buffer of a host has no room.
+/// Packets that were lost on a link or refused at its far end; no queue dropped them. A packet is lost if the link goes down while the
+/// packet is in flight, if its TTL expires, or if the PFC watchdog of the link's port drops it. A packet is refused if the ingress memory
+/// of a switch or the receive buffer of a host has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// All lost packets.
@@ -77,8 +77,8 @@ impl Tally {
         self.flows_completed + self.flows_failed
     }
 
-    /// Returns the number of packets that were sent and have neither arrived nor been dropped. For one partition the number is modulo 2^64,
-    /// because its packets may arrive in other partitions.
+    /// Returns the number of packets that were sent and have neither arrived nor been dropped. For one partition, the number can be below
+    /// zero (modulo 2^64), because packets from other partitions may arrive there.
     #[inline]
     pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)

@@ -1,7 +1,7 @@
 //! Upper bound on how much several cores can speed up a run, computed from its partitions and windows (for `benches/scale.py`).
 //!
-//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into partitions of at most LINKS directed
-//! links, or one switch. Prints JSON: the speed-up over one core, by number of cores.
+//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. Each partition of the network has at most LINKS directed links; a
+//! partition with a single switch may have more. Prints JSON: the speed-up over one core, by number of cores.
 
 use std::path::Path;
 

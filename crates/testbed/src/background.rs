@@ -14,7 +14,7 @@ use shallows_wire::{icmp, ipv4, udp};
 #[derive(Debug)]
 pub struct Background {
     datagrams: Datagrams,
-    /// Number of datagram sources; the numbers of probes follow those of these sources.
+    /// Number of datagram sources. These sources have the lowest numbers; probes have the next ones.
     count: u32,
     probes: Vec<Probe>,
     echoes: Vec<Echo>,

@@ -13,7 +13,7 @@ use shallows_core::{Duration, Rate};
 pub struct Dilation(u32);
 
 impl Dilation {
-    /// Factor 1: both times are equal.
+    /// Factor 1: network time is as fast as the machine's time.
     pub const NONE: Self = Self(1);
     /// Largest dilation factor, with which one second of network time takes almost three hours of real time.
     pub const MOST: u32 = 10_000;

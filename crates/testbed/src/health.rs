@@ -1,4 +1,4 @@
-//! Validity of a run: lateness of frames, and losses that the model did not cause. All times are the machine's.
+//! Validity of a run: lateness of frames, and losses that the model did not cause. All durations are in the machine's time.
 
 use serde_json::{Value, json};
 use shallows_core::Duration;
@@ -85,7 +85,7 @@ impl Lateness {
 /// Bounds on the lateness of frames in a valid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Ratio of the machine's time to the network's.
+    /// Ratio of the machine's time to network time.
     pub dilation: Dilation,
     /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
     /// us.

@@ -37,7 +37,7 @@ pub struct LinuxPlan {
     /// Whether congestion windows have a bound. In that case, every two hosts must have had a connection before the run
     /// (`HostNamespaces::acquaint`).
     pub bounded: bool,
-    /// Ratio of the machine's time to the network's.
+    /// Ratio of the machine's time to network time.
     pub dilation: Dilation,
     /// Differences between Linux and the scenario, which the results list.
     pub differences: Vec<String>,
@@ -48,7 +48,7 @@ pub struct LinuxPlan {
 pub struct Refusal {
     /// Key as in the scenario's file.
     pub key: &'static str,
-    /// Meaning of the key's value on Linux, and the remedy.
+    /// Requirement that is not met, and the remedy.
     pub reason: String,
 }
 

@@ -36,7 +36,7 @@ pub struct Scenario {
     pub overrides: Vec<(String, String)>,
     /// Seed that replaces the seed of the scenario.
     pub seed: Option<u64>,
-    /// Ratio of the machine's time to the network's.
+    /// Ratio of the machine's time to network time.
     pub dilation: Dilation,
     /// Whether links may exceed the rate that a software switch can pace, to measure the capacity of this machine.
     #[serde(default)]

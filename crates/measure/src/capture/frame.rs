@@ -32,7 +32,7 @@ pub(super) struct Stack {
     own_window: u32,
 }
 
-/// First bytes of a packet's frame as on the wire, up to a limit, and the length of the whole frame.
+/// Start of a packet's frame, cut off at a limit, and the length of the whole frame.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -56,7 +56,7 @@ impl Frame {
         &self.bytes
     }
 
-    /// Writes the PFC frame with this header, which the node with the number `node` sends.
+    /// Writes the PFC frame with this header, sent by the node with the number `node`.
     pub(super) fn write_pfc(&mut self, header: &Header, node: u32) {
         self.bytes.clear();
         // Switches have the numbers after those of the hosts, so all addresses differ.
@@ -219,7 +219,7 @@ fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &
     tcp.emit(sum, frame.room(tcp.header_len()));
 }
 
-/// Writes the headers of a queue pair's data packet. The UDP source port of a queue pair is its queue pair number at both ends. The RETH
+/// Writes the headers of a queue pair's data packet. Both ends of a queue pair use the queue pair number as UDP source port. The RETH
 /// contains the length of the packet, because a simulated packet does not contain the length of its message.
 fn write_rdma_data(header: &Header, data: &RdmaData, ip_len: usize, frame: &mut Frame) {
     let (requester, responder) = header.ports();
@@ -264,7 +264,8 @@ fn write_read_request(header: &Header, request: &RdmaReadRequest, ip_len: usize,
     bth::emit_reth(request.offset, bytes, frame.room(bth::RETH_LEN));
 }
 
-/// Writes the headers of a reply of a queue pair. A NACK of selective repeat or IRN appears as a NAK, because InfiniBand has no other form.
+/// Writes the headers of a reply of a queue pair. A NACK of selective repeat or IRN appears as a NAK, because InfiniBand has no other
+/// negative acknowledgement.
 fn write_rdma_reply(header: &Header, reply: &RdmaReply, ip_len: usize, frame: &mut Frame) {
     let queue_pair = header.ports().1;
     let syndrome = match reply.kind {
@@ -303,14 +304,14 @@ fn write_bth(
         .emit(frame.room(bth::LEN));
 }
 
-/// Returns `at` in microseconds, modulo 2³², the unit of TSval and TSecr (Linux: `tcp_usec_ts`). Milliseconds, the default in Linux, are
+/// Returns `at` in microseconds (the unit of TSval and TSecr; Linux: `tcp_usec_ts`), modulo 2³². Milliseconds, the default in Linux, are
 /// coarser than the round trips of datacenters.
 fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum of the pseudo header, to which the rest of the
-/// payload's checksum is added.
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the checksum of the pseudo header, with which the checksum
+/// of the payload begins.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
         source: address(header.source),

@@ -97,8 +97,8 @@ impl Captures {
         !self.files.is_empty()
     }
 
-    /// Writes the packets recorded before `until` in all `taps`, ordered by time and then by link number. A port never sends two packets at
-    /// the same time, so this order is unique, and files are the same for any number of `taps`.
+    /// Writes the packets that all `taps` recorded before `until`, ordered by time and then by link number. A port never sends two packets
+    /// at the same time, so this order is unique, and files are the same for any number of `taps`.
     pub fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
         let mut captured = std::mem::take(&mut self.captured);
         taps.for_each(|tap| captured.extend(tap.take_before(until)));

@@ -50,7 +50,7 @@ impl Totals {
 
 impl Report {
     /// Returns the totals of the hosts' NICs and of the switches. In networks with lossless classes, the dropped packets of switches
-    /// include those that were dropped before they reached a port. Packets that receive buffers dropped are not included.
+    /// include those that were dropped before they reached a port. Packets dropped by receive buffers are not included.
     pub(super) fn nics_and_switches(&self) -> (Totals, Totals) {
         let hosts = self.experiment.network.hosts;
         let nics = self.totals(|link| link.from.0 < hosts);

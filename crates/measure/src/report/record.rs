@@ -36,7 +36,7 @@ pub struct Report {
     pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
     pub(crate) echoes: Vec<Echo>,
     pub(crate) port_traces: Vec<PortRow>,
-    /// Traces by flow.
+    /// Traces of flows, by flow number.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
     pub(crate) samples: Vec<SampleRow>,
     /// Number of packets in each capture.

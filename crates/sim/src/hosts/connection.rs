@@ -24,7 +24,7 @@ pub(crate) struct Place {
 const SLOT_BITS: u32 = 32;
 
 impl Place {
-    /// Returns the place as the index of an event.
+    /// Packs the host and the slot into the index of an event.
     #[inline]
     pub(crate) fn index(self) -> u64 {
         u64::from(self.host.0) << SLOT_BITS | u64::from(self.slot)

@@ -28,8 +28,8 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. It is boxed in the only variant of [`Endpoint`] besides TCP, so that TCP connections need no memory for a
-/// send queue.
+/// Send queue of a queue pair. The only variant of [`Endpoint`] besides TCP boxes it, so that TCP connections need no memory for a send
+/// queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,

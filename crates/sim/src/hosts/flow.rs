@@ -65,7 +65,7 @@ impl Flows {
         self.records.get(self.place(number)?)
     }
 
-    /// Prefetches the table entry that contains the place of a flow's record.
+    /// Prefetches the table entry that contains the index of a flow's record.
     #[cold]
     pub(crate) fn prefetch_place(&self, number: u32) {
         if let Some(some) = &self.selection {

@@ -173,7 +173,7 @@ impl ReceiverSide {
         size.is_some_and(|size| framing.start + size.0 > self.receiver.received())
     }
 
-    /// Records data of a message after the current flow.
+    /// Records arriving data of a message that follows the current flow.
     fn note_later(&mut self, framing: &FlowFraming, now: Instant) {
         let Some(messages) = self.receiver.messages_mut() else { return };
         let later = &mut messages.later;

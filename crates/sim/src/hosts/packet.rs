@@ -14,7 +14,7 @@ use shallows_rdma::{MOST_HOPS, extended_headers};
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Place of a packet's body: its kind in the four highest bits, and its slot in the store of that kind.
+/// Place of a packet's body: the body's kind in the four highest bits, and its slot in the store of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
 
@@ -25,7 +25,7 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 const RDMA_DATA: u32 = 3;
 const RDMA_REPLY: u32 = 4;
-/// Kind of data packets with in-band telemetry. `TOLD_REPLY` is the kind of replies with telemetry.
+/// Number of the store for data packets with in-band telemetry. `TOLD_REPLY` is the number of the store for replies with telemetry.
 const TOLD_DATA: u32 = 5;
 const TOLD_REPLY: u32 = 6;
 const READ_REQUEST: u32 = 7;

@@ -44,11 +44,11 @@ enum Due {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Told {
-    /// Complete flow that arrived at its sender at this time.
+    /// The receiver has all data of a flow that arrived at its sender at this time.
     Received(Instant),
     Acked(u32),
     Failed(u32),
-    /// A flow, and the number of its acknowledged bytes.
+    /// Report of a change of this flow, with the number of its acknowledged bytes.
     Changed(u32, u64),
 }
 
@@ -177,7 +177,7 @@ fn run(lost: &[u64], traced: &[u32]) -> TestWire {
     wire
 }
 
-/// Returns hosts with 10 Gb/s links and the connections of a scenario.
+/// Returns hosts that have 10 Gb/s links and the connections of a scenario.
 fn hosts_of(scenario: &str) -> Hosts {
     let experiment = star(scenario);
     let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);

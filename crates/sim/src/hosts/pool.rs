@@ -10,7 +10,7 @@ pub struct Pool {
     depth: u32,
     /// All connections, in the order in which they were opened.
     connections: Vec<Pooled>,
-    /// Connections that can take more flows, ordered by number of flows and then by place.
+    /// Connections that can take more flows, ordered by number of flows and then by place in the pool.
     free: BTreeSet<(u32, u32)>,
     /// Flows that wait because no connection takes more flows.
     waiting: VecDeque<u32>,
@@ -61,7 +61,7 @@ impl Pool {
         self.waiting.push_back(flow);
     }
 
-    /// Adds an idle connection in this slot; returns its place.
+    /// Adds an idle connection in this slot; returns its place in the pool.
     ///
     /// # Panics
     ///
@@ -70,7 +70,7 @@ impl Pool {
         self.insert(Pooled { slot, flows: 0 })
     }
 
-    /// Adds a connection in this slot that has a flow; returns its place.
+    /// Adds a connection in this slot that has a flow; returns its place in the pool.
     ///
     /// # Panics
     ///

@@ -226,7 +226,8 @@ impl Hosts {
         host.admit(self.transports.at(transport), transport, header, packet.name)
     }
 
-    /// Acknowledges data of a queue pair whose responder was removed after all data, up to the sequence number `end`, had arrived.
+    /// Acknowledges data that arrives after the responder of its queue pair was removed. All data up to the sequence number `end` had
+    /// arrived before.
     fn acknowledge_forgotten(
         &mut self,
         header: &Header,

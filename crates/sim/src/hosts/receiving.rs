@@ -21,7 +21,8 @@ use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 enum Reception {
     /// The data belongs to a closed connection.
     Stale,
-    /// The receiver was removed after all data of the connection had arrived. The data is a duplicate and is acknowledged again.
+    /// The receiver was removed after all data of the connection had arrived. The new data is therefore a duplicate, and is acknowledged
+    /// again.
     Again(Acks),
     /// The data has reached its receiver.
     At {

@@ -32,7 +32,7 @@ pub(super) enum Next {
 }
 
 impl Hosts {
-    /// Starts a flow on a connection that takes it. A NIC may delay the message of a queue pair.
+    /// Starts a flow on its connection. If the connection is a queue pair, the NIC may delay the message.
     pub(super) fn start_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         if self.sender(place).endpoint.is_queue_pair() {
             return self.start_message(place, flow, driver);

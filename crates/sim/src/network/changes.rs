@@ -111,7 +111,7 @@ impl<T: Copy + Default> Network<T> {
         self.observe_change(driver.now(), place as u32, driver);
     }
 
-    /// Returns the place of a link's far end; `None` if the far end is in another partition. `number` is the link's number.
+    /// Returns the index of a link's far end; `None` if the far end is in another partition. `number` is the link's number.
     fn far_end(&self, number: u32) -> Option<u32> {
         if self.places.has(number) {
             let place = self.places.at(number);

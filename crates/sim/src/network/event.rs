@@ -69,8 +69,8 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Width of each half of a link's index, in bits. The upper half is the link's rank, which orders events. The lower half is the link's
-/// place: the index of its near or far end.
+/// Width in bits of each half of the index bits in the event of a link. The upper half is the link's rank, which orders events. The lower
+/// half is the link's place: the index of its near or far end.
 pub(crate) const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::network::pauses::PriorityCounts;
 
-    /// Returns the port of a host that has a PFC storm in class 0 from 10 ns on, and has decided about pauses at the time `now`.
+    /// Returns the port of a host with a PFC storm in class 0 from 10 ns on, after a call of `pause_switch` at the time `now`.
     fn stormed(stop: Option<Instant>, now: Instant, is_congested: bool) -> PausePort {
         let config = PauserConfig { quanta: 1_000, refresh: Some(500) };
         let mut port = PausePort {

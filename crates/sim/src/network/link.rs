@@ -32,7 +32,7 @@ pub enum Target {
 /// Way by which a packet or PFC frame arrives at a switch of a network with lossless classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SwitchArrival {
-    /// Place of the far end of the link.
+    /// Index of the far end of the link in `Network::wires`.
     pub(crate) wire: u32,
     pub(crate) ingress: Ingress,
     /// Number of the switch among all switches, and its place among the nodes.

@@ -94,7 +94,7 @@ impl<T: Copy + Default> Network<T> {
         self.lossless = Some(Box::new(lossless));
     }
 
-    /// Handles a PFC frame that arrives at a port of the node with this place.
+    /// Handles a PFC frame that arrives at a port of the node with this index.
     #[cold]
     pub(super) fn receive_frame(
         &mut self,

@@ -25,18 +25,19 @@ pub(super) struct Lossless<T> {
     pub(super) group_of_dscp: [u8; 64],
     /// DSCPs of lossless groups, as bits.
     pub(super) lossless_dscps: u64,
-    /// Ingress accounting of each node, by place of the node; `None` for hosts.
+    /// Ingress accounting of each node, by index of the node in this partition; `None` for hosts.
     pub(super) books: Vec<Option<IngressBook>>,
     pub(super) ports: Vec<PausePort>,
-    /// Receive buffers of hosts that read at a limited rate, by place of the port.
+    /// Receive buffers of hosts that read at a limited rate, by index of the port in this partition.
     pub(super) receivers: BTreeMap<u32, ReceiveBuffer<T>>,
     /// Whether the routes allow a deadlock.
     pub(super) cyclic: bool,
-    /// Waiting packets of each node by place; empty unless `cyclic`.
+    /// Waiting packets of each node, by index of the node in this partition; empty unless `cyclic`.
     pub(super) waiting: Vec<Waiting>,
     /// Number of links after which a packet is dropped; `None` if packets have no TTL.
     pub(super) ttl: Option<u8>,
-    /// Number of packets dropped because their TTL had expired. The key consists of the place of their ingress port and their class.
+    /// Number of packets dropped because their TTL had expired. The key consists of the index of their ingress port in this partition and
+    /// their class.
     pub(super) expired: BTreeMap<(u32, u8), u64>,
     /// Number of PFC frames sent; `received` is the number of PFC frames received.
     pub(super) sent: u64,

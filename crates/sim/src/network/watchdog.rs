@@ -10,8 +10,8 @@ use crate::network::pauses::PausePort;
 use crate::network::{Driver, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Drops a packet that would leave a port, if the port's watchdog has detected a storm of the packet's class and drops packets. Returns
-    /// whether the packet was dropped.
+    /// Drops a packet that would leave a port, if the port's watchdog has detected a storm of the packet's class. Called only if this
+    /// watchdog drops packets. Returns whether the packet was dropped.
     #[inline]
     pub(super) fn drop_stormed(
         &mut self,

@@ -1,4 +1,4 @@
-//! Threads that exist for the whole run and sleep between stretches of windows.
+//! Threads that exist for the whole run and sleep between stretches (series of windows).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,8 @@ pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread that receives partitions through a channel for each stretch, and returns them through another channel after the stretch.
+/// A thread that receives partitions through a channel for each stretch (a series of windows), and returns them through another channel
+/// after the stretch.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
@@ -22,7 +23,7 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// Work of one thread in a stretch: the partitions that it runs.
+/// Work of one thread in a stretch (a series of windows): the partitions that it runs.
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
@@ -31,7 +32,7 @@ struct Task {
     first: usize,
 }
 
-/// State shared by all threads of a stretch.
+/// State shared by all threads of a stretch (a series of windows).
 #[derive(Debug)]
 struct Meeting {
     stretch: Stretch,
@@ -39,8 +40,8 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Runs a stretch on several threads. Each element of `shares` is the number of partitions that one thread runs. The calling thread
-    /// runs the first share. Returns the state of the stretch and the schedule.
+    /// Runs a stretch (a series of windows) on several threads. Each element of `shares` is the number of partitions that one thread runs.
+    /// The calling thread runs the first share. Returns the state of the stretch and the schedule.
     ///
     /// # Panics
     ///

@@ -5,8 +5,8 @@ use crate::run::partition::Partition;
 
 /// Critical path of a run for several numbers of cores: the number of events of the busiest core, summed over all windows.
 ///
-/// The speed-up over one core is at most the number of all events divided by this sum, because barriers and the exchange of packets also
-/// take time. The bound assumes that all events take the same time.
+/// The speed-up over one core is at most the number of all events divided by this sum. It is smaller in practice, because barriers and the
+/// exchange of packets take time. The bound assumes that all events take the same time.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,

@@ -42,7 +42,7 @@ pub(crate) struct Exits {
     /// For each exit: index of the other partition in `neighbours`, and index of the far end in that partition.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
-    /// Indices of the neighbours with packets to collect.
+    /// Indices of the neighbours (other partitions) with packets to collect.
     addressed: Vec<u32>,
 }
 

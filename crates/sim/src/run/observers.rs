@@ -45,8 +45,8 @@ struct Pint {
 }
 
 impl Pint {
-    /// Measures the utilisation of the port from which a packet departs. Raises the packet's code to the code of the port, if the packet's
-    /// code is lower.
+    /// Measures the utilisation of the port from which a packet departs. Raises the packet's utilisation code to the port's, if the
+    /// packet's code is lower.
     fn on_departure(&mut self, link: u32, telemetry: &Telemetry, code: Option<&mut NonZeroU16>) {
         let new = || (PortUtilisation::default(), Stream::new(self.seed, "pint", u64::from(link)));
         let (port, stream) = self.ports.entry(link).or_insert_with(new);

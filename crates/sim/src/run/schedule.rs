@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
     finished: bool,
 }
 
-/// Decision between two windows.
+/// Decision made after one window and before the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next window, given by its last instant.
@@ -58,7 +58,7 @@ pub(crate) struct RunCounts {
     /// Number of finite flows started by the workloads that partitions run. These workloads react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
-    /// Number of workloads in partitions that will generate further flows even without a notification.
+    /// Number of the partitions' workloads that will generate further flows without first being notified of a flow's progress.
     pub(crate) busy: u64,
     pub(crate) under_way: u64,
 }

@@ -68,7 +68,7 @@ const CAUGHT: u64 = 1 << 16;
 /// the queues of large networks fill during them.
 const TRIAL: u64 = 1 << 20;
 
-/// Number of events per visit of a partition above which several partitions per thread are faster.
+/// Number of events per window of a partition above which several partitions per thread are faster.
 const WORTH_A_VISIT: u64 = 50;
 
 /// Number of directed links above which a network keeps several partitions per thread even with few events. Such a network exceeds the

@@ -33,7 +33,7 @@ pub(crate) struct Stretch {
     barrier: Barrier,
 }
 
-/// Limits at which a stretch ends.
+/// Limits at which a stretch (a series of windows) ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Limit on the number of events of all partitions since the run began.
@@ -53,7 +53,7 @@ struct Entry {
     /// Number of finite flows that the partition's workloads have started.
     flows_started: AtomicU64,
     flows_completed: AtomicU64,
-    /// Number of the partition's workloads that will generate further flows even without a notification.
+    /// Number of the partition's workloads that will generate further flows without first being notified of a flow's progress.
     busy: AtomicU64,
     under_way: AtomicU64,
 }

@@ -15,7 +15,7 @@ pub(crate) struct ThreadCount {
     current: u32,
     /// Number of threads that is being tried instead of `current`; `None` between two trials.
     trial: Option<u32>,
-    /// Index of the candidate ([`Self::candidate`]) that is considered first when the next trial begins.
+    /// Index of the number of threads ([`Self::candidate`]) that the next trial considers first.
     next: usize,
     /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
     /// first measurement.
@@ -131,8 +131,8 @@ impl ThreadCount {
         }
     }
 
-    /// Returns the number of threads to try next. The candidates take turns: 1, half the current number, and twice the current number.
-    /// `None` if no candidate differs from the current number.
+    /// Returns the number of threads to try next: in turn 1, half the current number, and twice the current number. `None` if none of these
+    /// differs from the current number.
     fn candidate(&mut self) -> Option<u32> {
         let candidates = [1, self.current.div_ceil(2), (2 * self.current).min(self.most)];
         let turns = (0..candidates.len()).map(|turn| (self.next + turn) % candidates.len());

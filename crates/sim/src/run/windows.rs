@@ -31,7 +31,7 @@ pub(crate) struct Windows {
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
-    /// Mean number of events per window in the last stretch.
+    /// Mean number of events per window in the last stretch (series of windows).
     density: u64,
     /// Number of windows that ran on several threads.
     pub(crate) threaded_windows: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Windows {
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Letterboxes of partitions, empty between two stretches; kept to avoid allocations.
+    /// Letterboxes of partitions, empty between two stretches (series of windows); kept to avoid allocations.
     mail: [Mail; 2],
 }
 
@@ -124,7 +124,7 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Runs one stretch, which ends after about `events` events or earlier. Returns the reason for its end.
+    /// Runs one stretch (a series of windows), which ends after about `events` events or earlier. Returns the reason for its end.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::fired).sum::<u64>();
         let hops = |partitions: &[Partition]| {

@@ -143,7 +143,7 @@ impl World {
         ends.exits.collect(&mut ends.packets, take);
     }
 
-    /// Puts packets from another partition in flight to nodes of this partition.
+    /// Puts packets from another partition on their links to nodes of this partition.
     pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
         let Crossings { packets, is_far, bodies } = crossings;
         let mut bodies = bodies.unload();

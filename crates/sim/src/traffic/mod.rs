@@ -78,7 +78,7 @@ pub(crate) struct Newcomer {
 struct Source {
     workload: Box<dyn Workload>,
     next: Option<Flow>,
-    /// Whether the workload generates further flows only after a notification.
+    /// Whether the workload generates further flows only after being notified of a flow's progress.
     is_idle: bool,
     /// Times of the source's pending events, latest first, without duplicates. A second event is scheduled if a completed flow causes
     /// another flow before the time of the first event.
@@ -151,7 +151,7 @@ impl Traffic {
         self.sources[workload].is_some()
     }
 
-    /// Returns the number of workloads that will generate further flows even without a notification.
+    /// Returns the number of workloads that will generate further flows without first being notified of a flow's progress.
     pub(crate) fn busy(&self) -> u64 {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
     }

@@ -1,4 +1,4 @@
-//! Tests of the fabric, called directly.
+//! Tests that call the fabric directly.
 
 use super::*;
 use proptest::prelude::*;

@@ -15,7 +15,7 @@ pub struct Changes {
     found: BTreeSet<String>,
 }
 
-/// linux/rtnetlink.h: RTMGRP_LINK, RTMGRP_TC, RTMGRP_IPV4_IFADDR and RTMGRP_IPV4_ROUTE.
+/// Groups of kernel messages to receive: RTMGRP_LINK, RTMGRP_TC, RTMGRP_IPV4_IFADDR and RTMGRP_IPV4_ROUTE (linux/rtnetlink.h).
 const GROUPS: u32 = 0x1 | 0x8 | 0x10 | 0x40;
 /// Size of `struct nlmsghdr`. `INTERFACE` is the size of `struct ifinfomsg`, and `FLAGS` the offset of its flags.
 const HEADER: usize = 16;
@@ -108,7 +108,7 @@ fn insert(found: &mut BTreeSet<String>, what: &str) {
     found.insert(what.to_owned());
 }
 
-/// Reads a number of `BYTES` bytes, in the machine's byte order.
+/// Reads an integer of `BYTES` bytes, in the machine's byte order.
 fn number<const BYTES: usize>(bytes: &[u8], at: usize) -> Option<u32> {
     let mut found = [0; 4];
     let place = if cfg!(target_endian = "little") { 0 } else { 4 - BYTES };

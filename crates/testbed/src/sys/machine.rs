@@ -32,7 +32,7 @@ pub fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// Kind of a thread with priority.
+/// Kind of thread that gets priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The programs of hosts.
@@ -156,7 +156,7 @@ impl Drop for Hurried {
     }
 }
 
-/// `struct sched_attr`, sched_setattr(2). Times are in nanoseconds.
+/// Scheduling of a thread: `struct sched_attr` of sched_setattr(2). Times are in nanoseconds.
 #[repr(C)]
 #[derive(Debug, PartialEq)]
 struct SchedulingAttributes {

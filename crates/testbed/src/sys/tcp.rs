@@ -38,7 +38,7 @@ pub struct Info {
 const TIMESTAMPING_SOFTWARE: u32 = 1 << 4;
 const TIMESTAMPING_TX_ACK: u32 = 1 << 9;
 const TIMESTAMPING_OPT_TSONLY: u32 = 1 << 11;
-/// asm-generic/sockios.h: bytes that are written and not acknowledged.
+/// `ioctl` request for the number of bytes that are written and not acknowledged (asm-generic/sockios.h).
 const SIOCOUTQ: libc::Ioctl = 0x5411;
 const TCP_NOTSENT_LOWAT: libc::c_int = 25;
 /// Offsets of fields in `struct tcp_info`, linux/tcp.h.

@@ -8,7 +8,7 @@ use shallows_transport::Pacer;
 pub(crate) struct Account {
     /// Bytes of the endpoint's data packets in the NIC's queue; counted only with backpressure.
     pub(crate) queued: Bytes,
-    /// Packets left in the current burst.
+    /// Packets that remain in the current burst.
     pub(super) left: u32,
     /// Whether pacing delays the endpoint's next burst.
     pub(super) waits: bool,

@@ -36,7 +36,7 @@ impl Outside {
     }
 }
 
-/// Driver of the hosts in a simulation: the other parts of the world, with the event queue.
+/// Driver of the hosts in a simulation: the parts of the world other than its hosts, and the event queue.
 pub(super) struct Surroundings<'a> {
     pub(super) outside: &'a mut Outside,
     pub(super) queue: &'a mut EventQueue<Event>,

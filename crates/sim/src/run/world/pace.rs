@@ -13,7 +13,7 @@ pub enum Execution {
     Adaptive,
     /// Switches always run event by event.
     Events,
-    /// Switches always run window by window, or always event by event if a link has no delay.
+    /// Switches always run window by window. If a link has no delay, they run event by event instead.
     Windows,
 }
 
@@ -21,7 +21,7 @@ pub enum Execution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
-    /// Whether the first check has been made.
+    /// Whether the first check of the number of events has been made.
     is_begun: bool,
     /// Total number of events at the last check. `visits` and `at` are the total number of visits and the simulated time at that check.
     events: u64,
@@ -33,7 +33,7 @@ pub(super) struct Pace {
     patience: u32,
 }
 
-/// Number of events between two checks.
+/// Number of events after which the run checks the number of events per window again.
 const PERIOD: u64 = 1 << 14;
 
 /// Number of events per window above which a run tries window-by-window execution.
