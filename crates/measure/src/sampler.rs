@@ -40,7 +40,7 @@ impl Sampler {
     }
 
     /// Records the backlog of each port and the occupancy of each pool at `now`. `ports` has link numbers and backlogs; `memories` has node
-    /// numbers and shared buffers. Both must have the same order in each call. Returns the time of the next sample.
+    /// numbers and shared buffers. The order must be the same in each call. Returns the time of the next sample.
     ///
     /// # Panics
     ///

@@ -1,7 +1,7 @@
 //! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux does not support.
 //!
-//! There are three kinds of keys. Linux behaves as the key states; or Linux differs, and the results note the difference; or only a
-//! simulation supports the key, and the scenario is rejected. docs/testbed.md has the table.
+//! Keys are of three kinds: Linux behaves as the key states; or Linux differs, and the results note the difference; or only a simulation
+//! supports the key, and the scenario is rejected. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};

@@ -29,7 +29,8 @@ type Way = (u32, HostId, HostId, (u16, u16));
 pub(super) struct Said(BTreeMap<Way, Numbers>);
 
 impl Said {
-    /// Returns the numbers for the header of a packet that starts to leave the port of `link`, and updates them with this packet.
+    /// Returns the numbers for the header of a packet that starts to leave the port of `link`, and updates the stored numbers with this
+    /// packet.
     pub(super) fn take(&mut self, link: u32, header: &Header, body: &Body) -> Numbers {
         let said = self.0.entry((link, header.source, header.destination, header.ports())).or_insert(FIRST);
         let (flags, acknowledged) = match body {

@@ -10,7 +10,7 @@ use shallows_switch::port::Counters;
 use super::record::Report;
 use super::statistics::ratio;
 
-/// Totals over several ports.
+/// Packet counts summed over several ports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     ports: u64,

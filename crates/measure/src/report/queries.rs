@@ -121,7 +121,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Returns JSON statistics of all queries, and of each workload's queries if several workloads send queries. Null if no workload does.
+    /// Returns JSON statistics of all queries, and of each workload's queries if several workloads send queries. Null if no workload sends
+    /// queries.
     pub(super) fn describe_queries(&self) -> Value {
         let asks = self.experiment.asks();
         let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);

@@ -22,7 +22,7 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the sender for an answer, on the connection on which the request arrived. Opens this direction of the connection if
+    /// Returns the sender for an answer, on the connection on which the request arrived. Opens the answer's direction of the connection if
     /// necessary. `persistent` states whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];

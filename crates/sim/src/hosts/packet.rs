@@ -173,7 +173,7 @@ pub(crate) struct ProbePacket {
     pub(crate) sent_at: Instant,
 }
 
-/// Flow of a data segment. This type represents the framing with which applications separate messages in a byte stream.
+/// Framing of a data segment: the flow that it belongs to, if any. Applications use framing to separate messages in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// The segment belongs to a flow.
@@ -194,7 +194,7 @@ pub(crate) struct FlowFraming {
     pub(crate) started: Instant,
 }
 
-/// Body of any kind.
+/// Body of a packet of any kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Data(DataPacket),
@@ -218,7 +218,7 @@ pub(crate) struct Packets {
     read_requests: Slots<Line<ReadRequestPacket>>,
 }
 
-/// Bodies on their way to another store, by kind. Bodies of one kind are in the order of their packets.
+/// Bodies on their way to another store, by kind of body. Bodies of one kind are in the order of their packets.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     data: Vec<DataPacket>,

@@ -1,5 +1,5 @@
-//! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the receiving side of the connection sends
-//! it.
+//! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the other host, the receiving side of the
+//! connection, sends it.
 //!
 //! Requests and CNPs leave at once. At most one response of a queue pair waits in the NIC's queue, as with packets of other operations.
 
@@ -126,7 +126,7 @@ impl Hosts {
     }
 
     /// Returns the state of the congestion control at the responder of a flow's READ; `None` if the receiving side in this place has no
-    /// responses to this READ to send.
+    /// more responses to send to this READ.
     pub(crate) fn responding(&self, place: Place, flow: u32) -> Option<ControlState> {
         let side = &self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
         let reads = side.receiver.reads()?;

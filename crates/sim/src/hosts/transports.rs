@@ -48,7 +48,7 @@ impl Transport {
         }
     }
 
-    /// Returns the configuration of the queue pairs. Queue pairs must replace TCP.
+    /// Returns the configuration of the queue pairs. The connection must use queue pairs instead of TCP.
     pub(super) fn queue_pair(&self) -> &shallows_rdma::Config {
         self.queue_pairs.as_ref().expect("packets of queue pairs have a transport with queue pairs")
     }

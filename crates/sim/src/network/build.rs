@@ -1,4 +1,4 @@
-//! Builds the network of an experiment, or of a partition.
+//! Builds the network of an experiment, or one partition of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Hosts that pause their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs. Only networks with lossless classes
-//! have them.
+//! Pauses that hosts impose on their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs. Only networks with lossless
+//! classes have them.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};

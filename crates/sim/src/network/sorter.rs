@@ -25,7 +25,7 @@ pub(crate) struct Sorter {
 /// Packet to sort.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Key of the order: picoseconds since the window began in the high bits, the link's rank in the low bits.
+    /// Key of the order. The high bits are the picoseconds since the start of the window, the low bits the link's rank.
     order: u64,
     /// Index of the packet, as passed to [`Sorter::add`].
     pub(crate) place: u32,

@@ -89,8 +89,8 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Takes back the vector from [`Self::take_for_hosts`] after its packets were processed. `count` packets were due. The packets with
-    /// the indices in `unread` were not processed, and are put back into the calendar.
+    /// Takes back the vector from [`Self::take_for_hosts`] after use. `count` packets were due. Those with the indices in `unread` were not
+    /// processed, and are put back into the calendar.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;

@@ -41,7 +41,7 @@ impl Order {
     }
 }
 
-/// Ports with waiting packets of one switch, or of all hosts together.
+/// Ports of one switch, or of all hosts together, that have waiting packets.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,

@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Instant};
 use shallows_transport::Pacer;
 
-/// A NIC's account of one endpoint.
+/// A NIC's records about one endpoint: its queued bytes and the progress of its burst.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Bytes of the endpoint's data packets in the NIC's queue; counted only with backpressure.
@@ -16,7 +16,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Subtracts a data packet of `size` bytes on the wire that has left the NIC's queue, or was dropped there.
+    /// Subtracts a data packet of `size` bytes on the wire, after the packet has left the NIC's queue or was dropped there.
     #[inline]
     pub(crate) fn on_departure(&mut self, size: Bytes) {
         self.queued -= size;

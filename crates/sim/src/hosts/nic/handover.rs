@@ -14,7 +14,7 @@ pub(crate) trait PacketSource {
     /// Returns the packet to send now, if the source's window, rate and data allow one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
-    /// Returns the NIC's account of this source.
+    /// Returns the NIC's records about this source.
     fn account(&mut self) -> &mut Account;
 
     /// Returns whether the source's bytes in the NIC's queue, `queued`, reach the limit of `rule`.

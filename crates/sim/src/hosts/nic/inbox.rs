@@ -53,7 +53,7 @@ pub(crate) struct Arrived {
     pub(crate) packet: PacketRef,
     /// Number of packets that came over the wire: 1, or more if several were merged.
     pub(crate) packets: u32,
-    /// Total size of these packets on the wire, with all headers.
+    /// Size on the wire of the packet, or of all merged packets, with all headers.
     pub(crate) bytes: Bytes,
 }
 

@@ -117,8 +117,8 @@ impl Nic {
         }
     }
 
-    /// Passes the arrival of `data` bytes at the receiver in `slot` to the agent. `echo` is the timestamp that the packet echoes, or zero.
-    /// Returns the receive window to advertise from now on; `None` without an agent, or if the agent does not set windows.
+    /// Notifies the agent that `data` bytes have arrived at the receiver in `slot`. `echo` is the timestamp that the packet echoes, or
+    /// zero. Returns the receive window to advertise from now on; `None` without an agent, or if the agent does not set windows.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, slot: u32, data: Bytes, echo: Instant) -> Option<Bytes> {
         let agent = self.agent.as_mut()?;
