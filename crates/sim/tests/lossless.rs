@@ -10,7 +10,7 @@ use shallows_sim::{Division, Report, Simulation, nowhere};
 use crate::common::rows::{double, rows};
 use crate::common::{no_files, parse, run};
 
-/// Returns the refusal of a scenario.
+/// Returns the error with which a scenario is rejected.
 pub(crate) fn refusal(text: &str, sets: &[(&str, &str)]) -> String {
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

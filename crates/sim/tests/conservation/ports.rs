@@ -17,7 +17,7 @@ pub(crate) struct Port {
 /// Markers that a port may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allows {
-    /// Whether its buffer is a dynamic threshold, which `bcc` requires.
+    /// Whether the buffer of the port is a dynamic threshold, which `bcc` requires.
     pub(crate) bcc: bool,
 }
 
