@@ -134,7 +134,7 @@ impl FlowTracer {
         Some(self.traces[self.flows.get(&flow)?.trace].every.is_none())
     }
 
-    /// Returns the flows of trace `number` with active senders, which must be read now, and the time of the next reading.
+    /// Returns the flows of trace `number` whose active senders must be read now, and the time of the next reading.
     ///
     /// # Panics
     ///

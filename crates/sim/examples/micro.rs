@@ -76,7 +76,7 @@ fn event_queue(count: u64) -> u64 {
     world.sum
 }
 
-/// Sends packets through a port with a Dynamic Threshold buffer, while four packets wait in it.
+/// Sends packets through a port with a Dynamic Threshold buffer, while four packets wait in the port.
 fn port(count: u64, markers: &[Config]) -> u64 {
     let config = buffer::Config {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),

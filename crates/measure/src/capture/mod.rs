@@ -83,7 +83,7 @@ impl Captures {
         Ok(Self { groups, stacks, files, nodes, places, frame, said, captured: Vec::new(), failure: None })
     }
 
-    /// Creates the captures of a simulation, which are written to the sinks that `open` returns.
+    /// Creates the captures of a simulation. Writes them to the sinks that `open` returns.
     pub fn simulated(
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,

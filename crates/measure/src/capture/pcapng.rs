@@ -34,7 +34,7 @@ pub(super) struct File {
 const NANOSECONDS: u8 = 9;
 
 impl File {
-    /// Writes the head of a file with these interfaces, in this order. The file keeps `snap` bytes of each packet.
+    /// Writes the file header with these interfaces, in this order. The file keeps `snap` bytes of each packet.
     pub(super) fn create<'a>(
         sink: Sink,
         comment: String,

@@ -35,7 +35,7 @@ pub enum Cell {
     Text(String),
 }
 
-/// Values of a column, which may be null.
+/// Values of a column; each may be null.
 enum Column {
     Integers(Nullable<i64>),
     Floats(Nullable<f64>),

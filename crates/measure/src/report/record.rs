@@ -306,7 +306,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Returns the measurements of a partition with one port, which sent `sent` packets and was sampled and read at the times `looks`.
+    /// Returns the measurements of a partition whose only port sent `sent` packets, and was sampled and read at the times `looks`.
     fn partition(link: u32, sent: u64, looks: &[u64]) -> Measured {
         let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
         let reading =

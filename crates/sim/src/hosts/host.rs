@@ -149,7 +149,7 @@ impl Host {
         self.find_of(header.source, name)
     }
 
-    /// Finds the receiving side of the connection with this name, which the host `sender` has opened.
+    /// Finds the receiving side of the connection that the host `sender` has opened with this name.
     #[inline]
     pub(crate) fn find_of(&self, sender: HostId, name: Name) -> Found {
         match self.names.get(key(sender, name)) {

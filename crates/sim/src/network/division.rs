@@ -233,7 +233,7 @@ fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
 #[derive(Clone, Debug, Default)]
 struct Piece {
     switches: Vec<u32>,
-    /// Number of directed links that leave these switches and their hosts.
+    /// Number of directed links that leave the switches of the group and their hosts.
     links: u32,
 }
 

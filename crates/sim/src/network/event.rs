@@ -11,11 +11,12 @@ pub(crate) struct Event(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank and place of the port's link.
+    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank of the port's link and the index of its
+    /// near end.
     Pause,
-    /// A port sends its next waiting packet. The event holds the rank and place of the port's link.
+    /// A port sends its next waiting packet. The event holds the rank of the port's link and the index of its near end.
     Transmit,
-    /// A packet reaches the far end of a link. The event holds the rank and place of the link.
+    /// A packet reaches the far end of a link. The event holds the rank of the link and the index of its far end.
     Deliver,
     /// A host takes the packets of a receive queue of its NIC. The index identifies the queue (`InboxAt::index`).
     Interrupt,
@@ -116,7 +117,7 @@ impl Event {
         (self.0 & INDEX_MASK) ^ ranks.0
     }
 
-    /// Returns the place of the link of a `Pause`, `Transmit` or `Deliver` event.
+    /// Returns the index of the link's near or far end, for a `Pause`, `Transmit` or `Deliver` event.
     #[inline]
     pub(crate) fn link(self) -> u32 {
         self.0 as u32 & (Self::MAX_LINKS - 1)

@@ -144,8 +144,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Passes a packet that arrives at a switch to an egress port. If it waits there, counts it in the ingress accounting. Returns whether
-    /// senders must be paused or resumed.
+    /// Passes a packet that arrives at a switch to an egress port. If the packet waits there, counts it in the ingress accounting. Returns
+    /// whether senders must be paused or resumed.
     #[inline(always)]
     fn admit(
         &mut self,
@@ -223,7 +223,7 @@ impl<T: Copy + Default> Network<T> {
         self.lose(number, is_at_host, payload, driver);
     }
 
-    /// Counts a packet that is dropped outside the queues of ports. It counts as lost by the link with this number.
+    /// Counts a packet that is dropped outside the queues of ports as lost by the link with this number.
     pub(super) fn lose(&mut self, number: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += 1;
         let mut lost = Lost::one(driver.discard(None, payload));

@@ -37,7 +37,7 @@ impl Places {
         self.all[number as usize].0 == self.partition
     }
 
-    /// Returns the place of the node or link with this number, which must be in this partition.
+    /// Returns the index of the node or link with this number, which must be in this partition.
     #[inline]
     pub(crate) fn at(&self, number: u32) -> usize {
         self.all[number as usize].1 as usize

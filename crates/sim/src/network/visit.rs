@@ -471,7 +471,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Removes the packets in flight on a link from the calendar, after the link has gone down. Returns their payloads.
+    /// Removes from the calendar the packets in flight on a link that has gone down. Returns their payloads.
     pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
         self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
     }

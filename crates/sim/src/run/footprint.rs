@@ -20,9 +20,9 @@ use crate::run::world::measured::Held;
 pub struct Need {
     /// Number and kind of the objects, such as "300 flows".
     pub what: String,
-    /// Size of these objects in bytes.
+    /// Size of all objects of this kind, in bytes.
     pub bytes: f64,
-    /// Advice that reduces this memory, such as "fewer switches".
+    /// Change that reduces this memory need, such as "fewer switches".
     pub remedy: &'static str,
 }
 

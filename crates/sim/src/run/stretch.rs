@@ -80,7 +80,8 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch of these partitions. `mail` is their mail; `barrier` is for the threads that will run the stretch.
+    /// Begins a stretch (a series of windows) of these partitions. `mail` is their mail; `barrier` is for the threads that will run the
+    /// stretch.
     pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
