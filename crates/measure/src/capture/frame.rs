@@ -310,7 +310,7 @@ fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the checksum of the pseudo header, with which the checksum
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum over the pseudo header, with which the checksum
 /// of the payload begins.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {

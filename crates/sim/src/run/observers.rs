@@ -212,7 +212,8 @@ fn readings_of_responder(control: ControlState) -> Readings {
     [None, None, control.alpha, None, None, None, None, Some(rate)]
 }
 
-/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The rate comes from the responder. READs have no window.
+/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The rate comes from the responder; neither end has a
+/// window.
 fn readings_of_reads(requester: &ReadRequester, bytes: &Range<u64>) -> Readings {
     let in_flight = requester.in_flight().0 as f64;
     let received = part_of(requester.received(), bytes);
