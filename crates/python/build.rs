@@ -1,4 +1,4 @@
-//! Build script: passes a hash of the engine's sources and their commit to the compiler.
+//! Build script: passes two values to the compiler: a hash of the engine's sources, and their commit.
 //!
 //! The hash is part of every run folder's name, so that results of different engines are never confused. It covers the contents of all Rust
 //! sources, data files and manifests, and the lock file.
@@ -59,7 +59,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the output of git, or `None` without git or without a repository (a source archive).
+/// Returns the output of git, or `None` if git or the repository is missing, as in a source archive.
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

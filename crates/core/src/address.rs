@@ -18,7 +18,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Returns the address of a data packet, read from its header.
+    /// Returns the address in the header of a data packet.
     #[inline]
     pub fn of_data(header: &Header) -> Self {
         let (source_port, destination_port) = header.ports();

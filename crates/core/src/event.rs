@@ -23,7 +23,7 @@ pub trait World {
     /// The handler may schedule further events at the current time or later.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
-    /// Returns whether the run may end now, because no pending event can change the results. Called after each event.
+    /// Returns whether the run may end now: no pending event can change the results. Called after each event.
     fn is_finished(&self) -> bool {
         false
     }
@@ -59,7 +59,7 @@ pub struct EventQueue<E> {
     now: Instant,
     wheel: Wheel,
     far: BinaryHeap<Reverse<Entry>>,
-    /// Earliest entry of `far`, or `Entry::MAX` if `far` is empty.
+    /// Earliest entry of the heap `far`, or `Entry::MAX` if the heap is empty.
     far_first: Entry,
     handled: u64,
     events: std::marker::PhantomData<E>,
@@ -184,8 +184,8 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// Slow part of [`Self::pop_until`]: the next event is in the heap, lies after `until`, or does not exist. `near` is the earliest entry
-    /// of the wheel.
+    /// Slow part of [`Self::pop_until`], for a next event that is in the heap, lies after `until` or does not exist. `near` is the earliest
+    /// entry of the wheel.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
         let next = self.far_first;
@@ -221,8 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Handles all pending events that precede `event` at time `at` in the order of events. Ends early if `world` is finished or no event is
-/// pending.
+/// Handles all pending events that fire before `event` would if it were scheduled for `at`. Ends early if `world` is finished or no event
+/// is pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());
@@ -279,7 +279,8 @@ impl Wheel {
         }
     }
 
-    /// Inserts `entry` into a bucket after the open bucket. Returns `false` if the entry belongs elsewhere or no node is free.
+    /// Inserts `entry` into a bucket after the open bucket. Returns `false` if the entry does not belong in such a bucket or if no node is
+    /// free.
     #[inline(always)]
     fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
@@ -309,7 +310,7 @@ impl Wheel {
         self.insert_ahead(entry)
     }
 
-    /// Returns whether the open bucket has no more entries. Comparing the time suffices, because no event fires at `Instant::MAX`.
+    /// Returns whether the open bucket has no more entries. Compares only the time of `next`, because no event fires at `Instant::MAX`.
     #[inline(always)]
     fn is_used_up(&self) -> bool {
         time_of(self.next) == Instant::MAX
@@ -397,7 +398,7 @@ impl Wheel {
 
     /// Moves the cursor to the next occupied bucket and sorts that bucket, unless it begins after `until`.
     ///
-    /// Buckets are opened as late as possible, because an open bucket must stay sorted, so inserting into it is slower.
+    /// Buckets are opened as late as possible, because inserting into an open bucket, which must stay sorted, is slower.
     #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };

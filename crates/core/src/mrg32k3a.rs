@@ -17,7 +17,7 @@ pub struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// Creates the stream that ns-2 has after the command `seed` with this number.
+    /// Creates the stream of ns-2's generator after the command `seed` with this number.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Map from 64-bit words to small values: one array with linear probing, so that a look-up usually reads one cache line.
+//! Map from 32-bit or 64-bit words to small values: one array with linear probing, so that a look-up usually reads one cache line.
 
 use crate::prefetch;
 
@@ -16,7 +16,7 @@ struct Entry<T, W> {
     value: T,
 }
 
-/// Type of words.
+/// Integer type of the words in a map.
 pub trait Word: Copy + Eq {
     /// Word that marks a free entry.
     const FREE: Self;
@@ -25,7 +25,7 @@ pub trait Word: Copy + Eq {
     fn hash(self) -> usize;
 }
 
-/// Words that are inserted in any order.
+/// 64-bit words, which are inserted in any order.
 impl Word for u64 {
     const FREE: Self = Self::MAX;
 
@@ -35,7 +35,7 @@ impl Word for u64 {
     }
 }
 
-/// Words that are inserted in roughly ascending order: eight consecutive words have consecutive slots, which share a cache line.
+/// 32-bit words, which are inserted in roughly ascending order: eight consecutive words have consecutive slots, which share a cache line.
 impl Word for u32 {
     const FREE: Self = Self::MAX;
 
@@ -61,7 +61,7 @@ impl<T, W> Default for Numbered<T, W> {
 }
 
 impl<T: Copy + Default, W: Word> Numbered<T, W> {
-    /// Returns the value of `word`, or `None`.
+    /// Returns the value of `word`, or `None` if the map does not contain it.
     #[inline]
     pub fn get(&self, word: W) -> Option<T> {
         self.find(word).map(|place| self.entries[place].value)

@@ -20,7 +20,7 @@ use shallows_files::read_text;
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
 pub(crate) struct PyExperiment(Experiment);
 
-/// Parses and checks a scenario. Raises `ScenarioError`, whose message contains each mistake and its place.
+/// Parses and checks a scenario. Raises `ScenarioError`, whose message contains each mistake and its location.
 #[pyfunction]
 #[pyo3(signature = (text, file, base, overrides, seed))]
 pub(crate) fn parse(
@@ -107,13 +107,14 @@ impl PyExperiment {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
-    /// Returns the headroom of lossless classes, and its terms, at each kind of switch port, as a JSON list; empty if no class is lossless.
+    /// Returns the headroom of lossless classes and the bytes that it must hold, for each kind of switch port, as a JSON list; empty if no
+    /// class is lossless.
     fn headrooms(&self) -> PyResult<String> {
         guard(|| json!(self.0.headrooms()).to_string())
     }
 
-    /// Returns the memory that a lossless class occupies when the switch pauses its senders, for each kind of switch port, as a JSON list;
-    /// empty if no class is lossless.
+    /// Returns the memory that a lossless class occupies when the switch pauses the senders of the class, for each kind of switch port, as
+    /// a JSON list; empty if no class is lossless.
     fn pause_thresholds(&self) -> PyResult<String> {
         guard(|| json!(self.0.pause_thresholds()).to_string())
     }

@@ -1,4 +1,5 @@
-//! Runs long work so that Ctrl-C and SIGTERM can end it. Python runs its signal handlers only between Python instructions.
+//! Runs long work so that Ctrl-C and SIGTERM can end it. Python alone runs signal handlers only between its own instructions, not during a
+//! call to Rust.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;

@@ -25,7 +25,7 @@ impl PyReport {
         py.detach(|| guard(|| self.0.summary().to_string()))
     }
 
-    /// Returns warnings about the results, for example about markers that never marked and about losses that may mislead.
+    /// Returns warnings about the results, for example about markers that never marked and about losses that may make results misleading.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }

@@ -93,9 +93,9 @@ pub struct Segments {
     pub data: Bytes,
     /// Bytes of headers and framing of each packet.
     pub overhead: Bytes,
-    /// Further bytes of headers in the first packet.
+    /// Additional header bytes in the first packet of a flow.
     pub once: Bytes,
-    /// Further bytes of headers in the last packet of several.
+    /// Additional header bytes in the last packet of a flow that has several packets.
     pub at_end: Bytes,
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each element of `all`, which contains the queue pairs of each kind for each ordered pair of host groups.
-/// `groups` is the number of host groups.
+/// Adds an [`Agreement`] for each element of `all`: for each kind of queue pairs, `all` has one element for each ordered pair of host
+/// groups. `groups` is the number of host groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
     let agree = |(tcp, pairs): (&Agreement, _)| Agreement { queue_pairs: Some(pairs), ..tcp.clone() };

@@ -14,7 +14,7 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Set while checks that are written for one table run on another table: the name of the first table and the key of the second.
+    /// Set while the checks of one table are applied to another table: the name of the first table and the key of the second.
     instead: Option<(&'static str, String)>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Classes {
     pub(crate) lossless: Vec<u8>,
     /// Lossless classes of each priority group, in the order of the groups' numbers in the scenario.
     pub(crate) groups: Vec<Vec<u8>>,
-    /// Maps from packets to classes and to positions in `groups`. The group of lossy classes has the position after the last one.
+    /// Maps from packets to classes and to positions in `groups`. Lossy classes have the position after the last group.
     pub(crate) maps: ClassMaps,
 }
 
@@ -122,7 +122,7 @@ fn groups(wanted: &spec::Lossless, lossless: &[u8], checker: &mut Checker<'_>) -
     groups
 }
 
-/// A map of the scenario: its key, and the names and largest numbers of both of its sides.
+/// Map in a scenario from one kind of number to another: its key, and the name and the largest value of both kinds.
 struct Map {
     key: &'static str,
     from: (&'static str, u8),

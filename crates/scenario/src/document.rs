@@ -56,7 +56,7 @@ pub(crate) struct Document<'a> {
     pub(crate) table: Table,
     /// Path that each override sets, and the text of its `--set` option.
     overrides: Vec<(Path, String)>,
-    /// Notes on keys with old names that the scenario uses, one for each key.
+    /// Notes on the old names of keys that the scenario uses, one for each name.
     pub(crate) notes: Vec<String>,
 }
 
@@ -125,8 +125,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Creates a problem with the value at `path`. The problem contains either the place in the file or the `--set` option, whichever set
-    /// the value.
+    /// Creates a problem with the value at `path`. The problem contains either the location in the file or the `--set` option, whichever
+    /// set the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());

@@ -1,4 +1,4 @@
-//! Problems of a scenario, each with its place (file, line, column, key), the value found, and the allowed values.
+//! Problems of a scenario, each with its location (file, line, column, key), the value found, and the allowed values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Problem {
     pub key: String,
     /// Name of the scenario file, as given by the caller.
     pub file: String,
-    /// Number of the line, counted from one; zero if the problem has no place in the file.
+    /// Number of the line, counted from one; zero if no line of the file has the problem.
     pub line: usize,
     /// Column in characters, counted from one.
     pub column: usize,

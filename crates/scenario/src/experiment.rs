@@ -48,7 +48,7 @@ impl Deref for Experiment {
 pub struct Setup {
     /// Name of the scenario.
     pub name: String,
-    /// Root of every random stream.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
@@ -99,7 +99,7 @@ pub struct HostConfigs {
 }
 
 impl HostConfigs {
-    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. Connections
+    /// Returns the parameters of connections with the hosts' own settings, from hosts of group `from` to hosts of group `to`. Connections
     /// of a workload with its own `tcp` table have the same packet sizes, timestamps, selective acknowledgements and receive window as
     /// these connections, but other parameters may differ.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
@@ -168,7 +168,7 @@ impl Experiment {
         &self.hosts.groups[self.network.groups.of(host)]
     }
 
-    /// Returns the negotiated parameters of connections from one host to another, with the hosts' own settings.
+    /// Returns the negotiated parameters of connections with the hosts' own settings, from one host to another.
     pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement(groups.of(from), groups.of(to))
@@ -357,7 +357,7 @@ pub enum Connections {
         queue_depth: u32,
         /// Rule for a flow that finds every connection of its host pair busy.
         when_busy: WhenBusy,
-        /// Data that each connection sends before its first flow; `None` for no such data.
+        /// Data that each connection sends before its first flow; `None` if it sends none.
         warm_up: Option<WarmUp>,
     },
 }

@@ -14,30 +14,30 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Workload};
 use crate::topology::{Headroom, Link, Network, PortKind};
 
-/// Smallest TCP packet without framing: a pure acknowledgement without options.
+/// Size of the smallest TCP packet, not counting framing: a pure acknowledgement without options.
 const SMALLEST_TCP: Bytes = Bytes(40);
-/// Bytes of the headers of datagrams and of echoes without framing.
+/// Size of the headers of datagrams and of echoes, not counting framing.
 const DATAGRAM_HEADERS: Bytes = Bytes(28);
 
-/// Headroom of all ports with the same kind, rate and terms.
+/// Headroom of all ports of the same kind that have the same rate and the same [`Headroom`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PortHeadroom {
-    /// Kind of the ports.
+    /// Kind of the ports that have this headroom.
     pub port: PortKind,
-    /// Name of one of the ports.
+    /// Name of one of the ports that have this headroom.
     pub example: String,
-    /// Number of these ports.
+    /// Number of ports that have this headroom.
     pub ports: usize,
     /// Rate at which packets arrive, in bit/s.
     pub rate_bps: u64,
-    /// Headroom and its terms.
+    /// Headroom and the bytes that it must hold.
     #[serde(flatten)]
     pub headroom: Headroom,
 }
 
 impl Headroom {
-    /// Returns the headroom of the port that `link` leaves, and its terms. The priority groups of the port count the packets that arrive on
-    /// the opposite link. These packets have `smallest` to `packet` bytes.
+    /// Returns the headroom of the port that `link` leaves, and the bytes that it must hold. The priority groups of the port count the
+    /// packets that arrive on the opposite link. These packets have `smallest` to `packet` bytes.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
@@ -146,7 +146,7 @@ pub(crate) fn by_sonic(
     Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
 }
 
-/// Returns a note with the terms of the headroom, for each kind of port whose headroom comes from SONiC's formula.
+/// Returns a note with the terms of SONiC's formula, for each kind of port whose headroom comes from it.
 pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
     let mut notes = Vec::new();
     let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);

@@ -22,7 +22,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, LosslessPreset, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, in links. The header of a simulated packet has four bits for the TTL.
+/// Largest TTL, in links, because the header of a simulated packet counts hops in four bits.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
@@ -255,7 +255,8 @@ fn port(
     Some(LosslessPort { groups, response, headroom: Some(terms), sonic, ..LosslessPort::default() })
 }
 
-/// Divides the memory of a switch. Returns `None` if the memory is too small.
+/// Returns the ingress accounting of a switch: reserved memory and headroom are taken from its memory, and the rest is the shared pool.
+/// Returns `None` if the memory is too small.
 fn book(
     wanted: &spec::Lossless,
     (network, switch): (&Network, u32),
@@ -287,7 +288,7 @@ fn book(
     })
 }
 
-/// Rejects ports that cannot be paused, that delay PFC frames, that have a limit of their own, or whose markers drop packets at dequeue.
+/// Rejects ports that cannot be paused, delay PFC frames or limit their own backlog, and ports whose markers drop packets at dequeue.
 fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
     // Markers drop packets that they cannot mark; all packets of queue pairs are ECN-capable.
     let can_mark = spec.workload.iter().all(|workload| workload.transport() == Transport::Roce);

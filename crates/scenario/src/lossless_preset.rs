@@ -1,5 +1,5 @@
-//! `switch.lossless.preset`: rules of the switches in HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control) and in ns3-datacenter
-//! (inet-tub/ns3-datacenter) that depend on the links of the network.
+//! `switch.lossless.preset`: rules that depend on the links of the network, for switches as in HPCC's simulator
+//! (alibaba-edu/High-Precision-Congestion-Control) and in ns3-datacenter (inet-tub/ns3-datacenter).
 
 use shallows_core::{Bytes, Rate};
 use shallows_switch::ingress::{self, GroupConfig};
@@ -8,10 +8,10 @@ use crate::check::Checker;
 use crate::spec::{self, LosslessPreset};
 use crate::topology::{Link, Lossless, Network};
 
-/// Number of halvings from 1 to α at a port with the rate of the hosts: α is 1/8 (third.cc: `shift`).
+/// Negated exponent of α at a port with the rate of the hosts: α is 2⁻³ = 1/8 (third.cc: `shift`).
 const SHIFT: i8 = 3;
 
-/// Rejects keys that have no counterpart in the simulators.
+/// Rejects keys that have no counterpart in the simulators of the presets.
 pub(crate) fn check(wanted: &spec::Lossless, checker: &mut Checker<'_>) {
     for (key, is_given) in
         [("watchdog", wanted.watchdog.is_some()), ("headroom_pool", wanted.headroom_pool.is_some())]
@@ -66,8 +66,8 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Enlarges the memory of each switch by the part of its groups' reserved memory and headroom that [`taken`] leaves out with the preset. In
-/// the simulators, no lossless packet is refused at egress (switch-mmu.cc: `CheckEgressAdmission`).
+/// Enlarges the memory of each switch by the part of its groups' reserved memory and headroom that [`taken`] leaves out with the preset.
+/// Lossless packets then fit at egress, where the simulators refuse none of them (switch-mmu.cc: `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
     let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {

@@ -15,9 +15,9 @@ use crate::topology::{Link, PortKind};
 /// Marking curve of one marker at all ports with the same configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarkingCurve {
-    /// Kind of the ports.
+    /// Kind of the ports that have this curve.
     pub port: PortKind,
-    /// Name of one of the ports.
+    /// Name of one of the ports that have this curve.
     pub example: String,
     /// Number of ports that have this curve.
     pub ports: usize,
@@ -81,7 +81,7 @@ pub(crate) enum Marks {
     Never,
     /// The port marks above this backlog.
     Above(Bytes),
-    /// The markers of the port do not compare a backlog with a threshold.
+    /// The backlog is unknown: the markers of the port do not compare a backlog with a threshold.
     Unknown,
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn require_lossless(spec: &Resolved, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a PFC storm that never ends in a run that ends only when all flows have ended: a paused flow would never end.
+/// Rejects a PFC storm without an end if the run ends only when all flows have ended: a paused flow would never end.
 pub(crate) fn check_ends(spec: &Resolved, checker: &mut Checker<'_>) {
     for group in 0..=spec.host.group.len() {
         let (nic, key) = spec.host.nic_of(group);
@@ -48,8 +48,9 @@ pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool
     link.to.0 < network.hosts && pauses(spec.host.nic_of(network.groups.of(HostId(link.to.0))).0)
 }
 
-/// Adds the receive buffer, the PFC storm and the watchdog of the NIC with this key to its `port`; returns `None` if one of them is
-/// invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in `checker`.
+/// Adds the receive buffer, the PFC storm and the watchdog of `nic`, whose table has the key `key`, to its `port`. Returns `None` if one of
+/// them is invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in
+/// `checker`.
 pub(crate) fn build(
     port: &mut LosslessPort,
     (nic, key): (&spec::Nic, String),

@@ -109,7 +109,7 @@ impl OwnRoces {
     }
 
     /// Writes the settings back to the scenario, with all values filled in. If a workload's table inherits different settings from several
-    /// groups, it cannot have all values; the scenario is then returned unchanged.
+    /// groups, one table cannot have all values; the scenario is then returned unchanged.
     pub(crate) fn fill_in(&self, mut spec: Resolved) -> Resolved {
         let of_workloads =
             || self.of_workloads.iter().enumerate().filter_map(|(index, kind)| Some((index, (*kind)?)));

@@ -17,10 +17,10 @@ use crate::tcp;
 /// Maximum number of sets of connection parameters: one for each pair of groups and each distinct `tcp` table.
 const MOST_AGREEMENTS: usize = 1 << 14;
 
-/// Kind of the connections of a workload with queue pairs, until all tables are known.
+/// Placeholder for the connection kind of a workload with queue pairs, until all tables are known.
 const OF_QUEUE_PAIRS: u16 = u16::MAX;
 
-/// `tcp` table of a workload with inherited settings filled in. Several workloads can share it.
+/// `tcp` table of a workload, in which inherited settings are filled in. Several workloads can share it.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
     /// Index of the first workload in the scenario that has this table.

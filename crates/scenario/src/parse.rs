@@ -28,7 +28,7 @@ const MAX_WORKLOADS: usize = 1_000;
 ///
 /// # Errors
 ///
-/// Returns every problem of the scenario with its place, the value found and the allowed values.
+/// Returns every problem of the scenario with its location, the value found and the allowed values.
 pub fn parse(
     text: &str,
     file: &str,

@@ -15,9 +15,9 @@ use crate::topology::{Link, Network, PortKind};
 /// Thresholds of the priority groups of all switch ports with the same kind, rate and memory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PauseThreshold {
-    /// Kind of the ports.
+    /// Kind of the ports that have these thresholds.
     pub port: PortKind,
-    /// Name of one of the ports.
+    /// Name of one of the ports that have these thresholds.
     pub example: String,
     /// Number of ports that have these thresholds.
     pub ports: usize,
@@ -33,7 +33,7 @@ pub struct PauseThreshold {
     pub mark_below_bytes: u64,
 }
 
-/// Threshold of a priority group while a given number of equal groups is congested.
+/// Threshold of a priority group while a given number of groups with equal settings is congested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PauseLevel {
     /// Number of congested groups, each at a separate port.
@@ -43,7 +43,7 @@ pub struct PauseLevel {
     /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause their senders.
     pub queue_bytes: u64,
     /// Time in microseconds until the first pause, if each port receives packets at its full rate and all these packets leave by one output
-    /// port of the same rate. `None` for one group, which never fills.
+    /// port of the same rate. `None` for a single congested group, because it never fills.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -59,7 +59,7 @@ struct Switch<'a> {
     network: &'a Network,
     book: &'a ingress::Config,
     ports: usize,
-    /// Number of lossless classes, and the largest number of them that share a priority group.
+    /// Number of lossless classes (`classes`), and the largest number of them that share a priority group (`share`).
     classes: usize,
     share: usize,
     /// Size of a full packet.
@@ -167,11 +167,11 @@ impl Switch<'_> {
         cell.whole(group.reserved) + cell.size() * cells
     }
 
-    /// Returns an amount of memory: no group pauses while every queue of the lossless classes holds at most this amount. Queues with a
-    /// lower marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group has up to `share` classes and holds at most the
-    /// packets of all `ports` queues of each of these classes. All queues of the switch together hold at most ports · classes times this
-    /// amount. The result is valid only if all traffic is in lossless classes, because it ignores queues of lossy classes, which share the
-    /// pool.
+    /// Returns a safe amount of memory for each queue: no group pauses while every queue of the lossless classes holds at most this amount.
+    /// Queues with a lower marking threshold therefore mark first (Zhu et al., SIGCOMM 2015, §4). A group has up to `share` classes and
+    /// holds at most the packets of all `ports` queues of each of these classes. All queues of the switch together hold at most ports ·
+    /// classes times this amount. The result is valid only if all traffic is in lossless classes, because it ignores queues of lossy
+    /// classes, which share the pool.
     fn marks_first_below(&self, group: &GroupConfig) -> Bytes {
         let (ports, classes, share) = (self.ports as f64, self.classes as f64, self.share as f64);
         let shared = self.shared().0 as f64;

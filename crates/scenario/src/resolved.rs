@@ -1,4 +1,4 @@
-//! Scenario with every default filled in. Checks read it, and results contain it.
+//! Scenario with every default filled in. The checks read it, and results contain it.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use toml::Table;
 use crate::quantity::Size;
 use crate::spec::{Roce, Spec, Workload};
 
-/// [`Spec`] in which every default is filled in. Checks read it without changing it.
+/// [`Spec`] in which every default is filled in. The checks read it without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Resolved(Spec);

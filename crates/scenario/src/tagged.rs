@@ -10,7 +10,7 @@ use crate::document::{Path, Step};
 use crate::error::nearest;
 
 /// Character around a path that is embedded in an error message. If a text in a scenario contains this character, only errors about that
-/// text have a wrong place.
+/// text have a wrong location.
 const FENCE: char = '\u{1f}';
 
 /// Declares an enum with one variant and one struct for each kind, with its deserialisation and its schema.
@@ -257,7 +257,7 @@ const DATAGRAMS: &str = "unreliable datagrams are not modelled, only reliable co
 const UNRELIABLE: &str =
     "unreliable connections are not modelled, only reliable ones: use transport = \"roce\"";
 
-/// Names, in lower case, of mechanisms that other keys set, with a remedy.
+/// Names, in lower case, of mechanisms for which an error suggests other keys or another mechanism, each with this suggestion.
 const ELSEWHERE: [(&str, &str); 18] = [
     ("atomic", ATOMICS),
     ("atomics", ATOMICS),
@@ -279,7 +279,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ("ud", DATAGRAMS),
 ];
 
-/// Returns how to set the mechanism named `found`, if other keys set it.
+/// Returns the suggestion for the mechanism named `found`, if [`ELSEWHERE`] contains one.
 fn elsewhere(found: &str) -> Option<&'static str> {
     let plain = found.to_lowercase().replace('_', "-");
     ELSEWHERE.into_iter().find(|(name, _)| *name == plain).map(|(_, remedy)| remedy)

@@ -261,7 +261,7 @@ fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<
     }
 }
 
-/// Returns the value of each queue. `queues` is the number of queues.
+/// Returns the value of a setting for each queue. `queues` is the number of queues.
 fn spread<T: Copy>(values: &PerQueue<T>, queues: usize, key: &str, checker: &mut Checker<'_>) -> Vec<T> {
     let given = values.values().len();
     checker

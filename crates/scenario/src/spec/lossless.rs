@@ -16,7 +16,7 @@ use crate::quantity::{Automatic, HeadroomSize, NumberMap, Size, Time};
 pub(crate) struct Lossless {
     /// Lossless classes of service, from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
-    /// Preset: sets several keys at once to reproduce the switches of a simulator, `"hpcc-repo"` or `"ns3-datacenter"`, for comparisons.
+    /// Preset `"hpcc-repo"` or `"ns3-datacenter"`: sets several keys at once to reproduce the switches of that simulator, for comparisons.
     /// Other keys of this table override the preset. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<LosslessPreset>,
@@ -127,7 +127,7 @@ pub(crate) enum PauseKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Watchdog {
-    /// Time for which a queue must stay paused, with new PFC frames between all polls, before it ignores pauses. Default `"200ms"`.
+    /// Time for which a queue must stay paused, with new PFC frames between every two polls, before it ignores pauses. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) detection: Time,
     /// Time without PFC frames after which the queue obeys pauses again. Default `"200ms"`.
@@ -156,10 +156,10 @@ pub(crate) enum StormAction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CyclicRoutes {
-    /// A scenario with such routes is refused.
+    /// A scenario in which pauses can wait for each other in a cycle is refused.
     #[default]
     Refuse,
-    /// A scenario with such routes runs. A deadlock ends the run.
+    /// A scenario in which pauses can wait for each other in a cycle runs. A deadlock ends the run.
     Allow,
 }
 

@@ -244,7 +244,7 @@ pub(crate) struct Ein {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EinAsReleased {
-    /// Number of dequeues that the ring holds. Default 70.
+    /// Number of dequeues that the detector's ring holds. Default 70.
     #[serde(default = "seventy")]
     pub(crate) samples: u32,
     /// Backlog in packets above which CE is set in every packet. Default 15.

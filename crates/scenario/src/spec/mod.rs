@@ -63,7 +63,7 @@ pub(crate) struct Spec {
     /// Name of the scenario and of its results. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Root of every random stream, from 0 to 2⁶³ − 1 (the range of TOML integers). The same scenario and seed give the same results on
+    /// Seed of all random streams, from 0 to 2⁶³ − 1 (the range of TOML integers). The same scenario and seed give the same results on
     /// every machine. Default 1.
     #[serde(default = "one", deserialize_with = "seed")]
     pub(crate) seed: u64,
@@ -229,8 +229,9 @@ pub(crate) struct Host {
     /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum random delay of each packet at its host, distributed uniformly; packets keep their order. Without this jitter, identical
-    /// senders synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
+    /// Maximum random delay of each packet at its host. Delays are distributed uniformly, and packets keep their order. Without this
+    /// jitter, identical senders synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on
+    /// the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
     /// Groups of hosts whose settings differ from those of other hosts. Default: none.

@@ -200,7 +200,7 @@ impl Default for Division {
     }
 }
 
-/// Kind without further keys.
+/// Kind of division without further keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoMore {}

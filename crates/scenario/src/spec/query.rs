@@ -47,7 +47,8 @@ pub(crate) struct PartitionAggregate {
     /// Number of rounds of a query, all with the same workers. DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
     #[serde(default = "one_iteration")]
     pub(crate) iterations: u16,
-    /// Maximum random delay of each request, distributed uniformly. Without requests, each response is delayed instead. Default `"0s"`.
+    /// Maximum random delay of each request; delays are distributed uniformly. Without requests, each response is delayed instead. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time for which a client waits in each round. Later responses are received but not counted. Default: no limit.
@@ -188,7 +189,8 @@ pub(crate) struct BlockTransfer {
     /// Time from the arrival of a block's last part to the request for the next block. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
-    /// Maximum random delay of each request, distributed uniformly. Without requests, each part is delayed instead. Default `"0s"`.
+    /// Maximum random delay of each request; delays are distributed uniformly. Without requests, each part is delayed instead. Default
+    /// `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time at which the first block is fetched. Default `"0s"`.

@@ -251,7 +251,7 @@ pub(crate) struct LongLived {
     /// Time at which flows start, apart from the random delay `spread`. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Maximum random delay of the start of each flow, distributed uniformly. Default `"0s"`: all flows start at once.
+    /// Maximum random delay of the start of each flow; delays are distributed uniformly. Default `"0s"`: all flows start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
@@ -299,7 +299,7 @@ pub(crate) struct Incast {
     /// `queries.parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) think_time: Option<Time>,
-    /// Maximum random delay of each response, distributed uniformly. Default `"0s"`: all responses start at once.
+    /// Maximum random delay of each response; delays are distributed uniformly. Default `"0s"`: all responses start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
@@ -415,7 +415,7 @@ pub(crate) struct Ping {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Class {
-    /// One class (DSCP) for all.
+    /// One class (DSCP) for all packets.
     Fixed(u8),
     /// A rule that gives each flow a class.
     Rule(ClassRule),

@@ -19,7 +19,7 @@ pub struct Lossless {
     pub books: Vec<ingress::Config>,
     /// Settings of each port, by link.
     pub ports: Vec<LosslessPort>,
-    /// Pause time of a frame, in quanta.
+    /// Pause time in a PFC frame, in quanta.
     pub quanta: u16,
     /// Whether a pause lasts until its sender ends it. Such a pause is not repeated.
     pub are_flags: bool,
@@ -42,7 +42,7 @@ pub struct LosslessPort {
     pub queues: [Option<u8>; PRIORITIES],
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
-    /// Headroom of each lossless group, with its terms; `None` at hosts.
+    /// Headroom of each lossless group, and the bytes that it must hold; `None` at hosts.
     pub headroom: Option<Headroom>,
     /// Terms of SONiC's formula, if the headroom comes from this formula.
     pub sonic: Option<sonic_spectrum::Headroom>,
@@ -56,7 +56,7 @@ pub struct LosslessPort {
     pub nic_watchdog: Option<WatchdogConfig>,
 }
 
-/// Headroom of each lossless group of a port, with the terms of the bytes that can still arrive after the decision to pause.
+/// Headroom of each lossless group of a port, and the bytes that it must hold: those that can still arrive after the decision to pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// Bytes that arrive while a packet blocks the PFC frame, and while the frame is sent.
@@ -71,7 +71,7 @@ pub struct Headroom {
     pub above_limit_bytes: u64,
     /// Bytes of memory per arriving byte in the worst case; more than 1 if packets occupy whole cells.
     pub occupancy: f64,
-    /// Memory that all of these bytes need.
+    /// Memory needed for all bytes that can arrive after the decision to pause.
     pub needed_bytes: u64,
     /// Headroom that the group has.
     pub headroom_bytes: u64,
@@ -84,6 +84,6 @@ pub struct Storm {
     pub start: Instant,
     /// End of the storm; `None` if it never ends.
     pub stop: Option<Instant>,
-    /// Paused classes.
+    /// Classes that the storm pauses.
     pub classes: Vec<u8>,
 }

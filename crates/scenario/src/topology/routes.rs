@@ -13,7 +13,7 @@ use shallows_switch::routing::{Config, Ecmp};
 /// each edge. Only the edge itself has a separate link for each of its hosts.
 #[derive(Debug)]
 pub struct Routing {
-    /// Position of each host.
+    /// Switch and link of each host.
     homes: Box<[Home]>,
     /// Number of switches that have hosts.
     edges: u32,
@@ -24,7 +24,7 @@ pub struct Routing {
     ecmp: Ecmp,
 }
 
-/// Position of a host.
+/// Switch of a host, and link from the switch to the host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Home {
     /// Index of the host's switch among the switches that have hosts.
@@ -106,7 +106,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Creates a table without routes. `homes` are the positions of the hosts, and `switches` is the number of switches.
+    /// Creates a table without routes. `homes` has the switch and the link of each host, and `switches` is the number of switches.
     pub(super) fn new(homes: Vec<Home>, switches: usize) -> Self {
         let edges = homes.iter().map(|home| home.edge + 1).max().unwrap_or(0);
         let routes = vec![Route::default(); switches * edges as usize].into();

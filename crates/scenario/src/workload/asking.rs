@@ -43,9 +43,9 @@ pub(crate) struct Config {
 /// Size of a worker's response.
 #[derive(Clone, Debug)]
 pub(crate) enum Response {
-    /// A fixed size.
+    /// This size for each response.
     Each(Bytes),
-    /// The total size of all responses to a query. Each response is an equal part, rounded up.
+    /// This total size for all responses to a query. Each response is an equal part, rounded up.
     Total(Bytes),
     /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),

@@ -188,8 +188,8 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Returns the number of flows per second that gives the load of `w`. Returns `None` and records a problem if the load is invalid or a
-    /// link is offered more than its capacity.
+    /// Returns the number of flows per second that gives the workload `w` its load. Returns `None` and records a problem if the load is
+    /// invalid or a link is offered more than its capacity.
     fn flow_rate(
         &mut self,
         w: &spec::Poisson,
@@ -254,7 +254,7 @@ impl Builder<'_, '_, '_> {
         fits.then_some(rate)
     }
 
-    /// Returns the hosts divided by group number.
+    /// Returns the hosts of each group, by group number.
     fn by_group(&self, hosts: &[HostId]) -> Vec<Vec<HostId>> {
         let mut found = vec![Vec::new(); self.hosts.groups.len()];
         for &host in hosts {
@@ -263,8 +263,8 @@ impl Builder<'_, '_, '_> {
         found
     }
 
-    /// Adds traffic of `total` bits per second to the load of each link. Returns the highest resulting load among the links that carry this
-    /// traffic, as a share of the link's rate, and the index of that link.
+    /// Adds to the load of each link the part that it carries of `total` bits per second of traffic. Returns the highest resulting load
+    /// among the links that carry this traffic, as a share of the link's rate, and the index of that link.
     fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
         let mut worst = (0.0, 0);
         for (number, (share, link)) in matrix.shares().into_iter().zip(&self.network.links).enumerate() {
@@ -448,7 +448,7 @@ impl Builder<'_, '_, '_> {
         None
     }
 
-    /// Rejects a number of simultaneous flows that does not fit into memory.
+    /// Rejects more simultaneous flows than fit into memory.
     fn bounded(&mut self, count: u64, key: &str) -> Option<()> {
         self.checker
             .require(count <= MAX_OPEN, key, || {
@@ -457,8 +457,8 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. Marks the workload as unbounded
-    /// if the run has a stop time.
+    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. If the run has a stop time, the
+    /// workload counts as unbounded, so that the run lasts until that time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

@@ -24,7 +24,7 @@ pub(crate) struct Wait {
 /// Lists of numbers, stored one after the other in one vector: a million lists then do not need a million allocations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lists {
-    /// Exclusive end of each list in `items`. A list beyond the end of this vector counts as empty.
+    /// Exclusive end of each list in `items`. A list whose index lies beyond the end of this vector counts as empty.
     ends: Vec<u32>,
     items: Vec<u32>,
 }

@@ -104,8 +104,8 @@ impl Cdf {
         Self { points: std::iter::once((least, self.share_up_to(least))).chain(kept).collect() }
     }
 
-    /// Returns the stretches between consecutive points: the value at both ends, and the share of flows between them. The first stretch has
-    /// length zero and holds the flows up to the first value.
+    /// Returns the intervals between consecutive points: the value at both ends, and the share of flows between them. The first interval
+    /// has length zero and holds the flows up to the first value.
     fn stretches(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let (first, share) = self.points[0];
         let rest = self.points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1));

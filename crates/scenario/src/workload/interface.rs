@@ -115,9 +115,9 @@ impl Flow {
 /// Amount of traffic that a workload is expected to send until the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arrivals {
-    /// Number of flows. For queries, only the responses of workers are counted.
+    /// Expected number of flows. For queries, only the responses of workers are counted.
     pub flows: f64,
-    /// Number of queries.
+    /// Expected number of queries.
     pub queries: f64,
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Queries {
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,
-    /// Index of the query's record.
+    /// Index of the query's record among all records.
     record: usize,
 }
 

@@ -234,7 +234,7 @@ impl Builder<'_, '_, '_> {
         (counted && ends).then_some(arrivals)
     }
 
-    /// Rejects intervals between queries that together take longer than any run.
+    /// Rejects a workload whose intervals between queries together take longer than any run.
     fn check_length(&mut self, gap: Duration, queries: Option<u64>, key: &str) {
         let all = gap.0 as f64 * queries.unwrap_or(1) as f64;
         self.checker.require(all <= LONGEST_RUN_PS, key, || {
