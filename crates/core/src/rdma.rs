@@ -110,7 +110,7 @@ impl RnrTimer {
     }
 }
 
-/// Packet of a queue pair without data: a reply from the responder to its requester, or a congestion notification packet.
+/// Packet without data on a queue pair: a reply from the responder to its requester, or a congestion notification packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RdmaReply {
     /// Kind of the packet.

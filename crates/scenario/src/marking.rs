@@ -47,7 +47,7 @@ pub struct MarkingCurve {
     pub reason: Option<String>,
 }
 
-/// Backlog in several units.
+/// One backlog in several units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurveLevel {
     /// Backlog in bytes.

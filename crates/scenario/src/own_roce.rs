@@ -92,7 +92,7 @@ impl OwnRoces {
         self.kinds.iter().map(|kind| self.at(kind))
     }
 
-    /// Returns the settings at the hosts of each group of the workload at this index, if it has queue pairs.
+    /// Returns the settings of a workload's queue pairs at the hosts of each group, or `None` if it has none. `workload` is its index.
     pub(crate) fn of_workload(&self, workload: usize) -> Option<Vec<&OwnRoce>> {
         Some(self.at(&self.kinds[self.of_workloads[workload]?]))
     }

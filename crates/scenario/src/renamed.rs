@@ -1,4 +1,4 @@
-//! Renamed keys of scenarios. A scenario may still use an old name, which gives a note; the next version removes the old names.
+//! Renamed keys of scenarios. A scenario may still use an old name, which only causes a note; the next version removes the old names.
 
 use toml::{Table, Value};
 

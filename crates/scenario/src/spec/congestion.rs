@@ -90,7 +90,7 @@ pub(crate) struct Pulser {
     /// Window while the brake is active. Default 4 segments (Pulser, §III-B).
     #[serde(default = "four_segments")]
     pub(crate) safe_window: Window,
-    /// Condition that releases the brake. Default `"first-clean-ack"`.
+    /// Condition that releases Pulser's brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
     /// Whether the brake works as in the testbed of Pulser's authors: ECE activates the brake and sets the slow-start threshold to the safe

@@ -36,7 +36,7 @@ pub(crate) struct Lossless {
     /// lossless class with the same number as the priority; all other priorities have no effect. Default: the queue of that class.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) pfc_priority_to_queue: NumberMap,
-    /// Kind of the pauses. Default `"pfc"`.
+    /// Kind of the pauses that protect lossless classes. Default `"pfc"`.
     #[serde(default)]
     pub(crate) pause: PauseKind,
     /// Limit on the shared memory that a group uses: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips
@@ -130,10 +130,10 @@ pub(crate) struct Watchdog {
     /// Time for which a queue must stay paused, with new PFC frames between every two polls, before it ignores pauses. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) detection: Time,
-    /// Time without PFC frames after which the queue obeys pauses again. Default `"200ms"`.
+    /// Time without PFC frames after which a queue obeys pauses again. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) restoration: Time,
-    /// Time between two polls, at most `detection` and `restoration`. Default `"200ms"`.
+    /// Time between two polls of the watchdog, no longer than `detection` and `restoration`. Default `"200ms"`.
     #[serde(default = "fifth")]
     pub(crate) poll: Time,
     /// Action on the packets of a queue that ignores pauses. Default `"drop"`.
@@ -145,10 +145,10 @@ pub(crate) struct Watchdog {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum StormAction {
-    /// Waiting and arriving packets are dropped.
+    /// The waiting and arriving packets of a queue that ignores pauses are dropped.
     #[default]
     Drop,
-    /// Packets are sent.
+    /// The packets of a queue that ignores pauses are sent.
     Forward,
 }
 

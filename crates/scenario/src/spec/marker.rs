@@ -187,7 +187,7 @@ pub(crate) struct RedClassic {
     /// Unit in which the backlog is counted. Default: packets; with `variant = "ns-2"`, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<Unit>,
-    /// Action on a packet that the curve selects. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
+    /// Action on a packet that RED selects. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
     /// Whether the probability grows further above kmax and reaches 1 at twice kmax. Default: false; with `variant = "ns-2"`, true.
@@ -232,7 +232,7 @@ pub(crate) struct Ein {
     /// Growth of the backlog, as a share of the line rate, above which notifications start. Default 0.25.
     #[serde(default = "quarter")]
     pub(crate) threshold: f64,
-    /// Definition of the average growth. Default `"mean-of-ratios"`, as in Pulser's Algorithm 1.
+    /// Definition of the average growth of the backlog. Default `"mean-of-ratios"`, as in Pulser's Algorithm 1.
     #[serde(default)]
     pub(crate) average: EinAverage,
     /// Whether the backlog is read before or after the packet leaves the queue. Default `"after"`.
@@ -273,7 +273,7 @@ pub(crate) struct Codel {
     /// Waiting time that CoDel tolerates. Default `"5ms"`.
     #[serde(default = "five_milliseconds")]
     pub(crate) target: Time,
-    /// Time for which waiting times may stay above the target, about the longest round-trip time. Default `"100ms"`.
+    /// CoDel's interval: time for which waiting times may stay above the target, about the longest round-trip time. Default `"100ms"`.
     #[serde(default = "hundred_milliseconds")]
     pub(crate) interval: Time,
     /// Action on a packet that CoDel selects. Default `"drop"`. With `egress_drop = "free"`, a drop takes no time on the link.

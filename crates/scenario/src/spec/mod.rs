@@ -83,7 +83,7 @@ pub(crate) struct Spec {
     /// Queue pairs of the workloads with `transport = "roce"`. Default: the defaults of the keys of `[roce]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) roce: Option<Roce>,
-    /// Measurements.
+    /// Settings of the measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
     /// Workloads: the traffic of the experiment. At least one is required.
@@ -346,7 +346,7 @@ pub(crate) struct Nic {
     pub(crate) shaper: Option<Shaper>,
 }
 
-/// Measurements.
+/// Settings of the measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {

@@ -20,12 +20,12 @@ pub(crate) struct Receive {
     pub(crate) packet_rate: Option<PacketRate>,
     /// Size of the buffer.
     pub(crate) buffer: Size,
-    /// Backlog above which the NIC pauses its switch. Default `"auto"`: the size of the buffer less the bytes that can arrive after the
-    /// pause.
+    /// Backlog of the receive buffer above which the NIC pauses its switch. Default `"auto"`: the size of the buffer less the bytes that
+    /// can arrive after the pause.
     #[serde(default)]
     pub(crate) xoff: Automatic<Size>,
-    /// Backlog at which the NIC resumes its switch. Default `"auto"`: `xoff` less the size of the largest packet, as in the mlx5 driver of
-    /// Linux.
+    /// Backlog of the receive buffer at which the NIC resumes its switch. Default `"auto"`: `xoff` less the size of the largest packet, as
+    /// in the mlx5 driver of Linux.
     #[serde(default)]
     pub(crate) xon: Automatic<Size>,
 }
@@ -34,10 +34,10 @@ pub(crate) struct Receive {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PfcStorm {
-    /// Start of the storm. Default `"0s"`.
+    /// Start of the PFC storm. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// End of the storm. Default: it never ends.
+    /// End of the PFC storm. Default: it never ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Lossless classes that the NIC pauses. Default: all.
@@ -57,7 +57,7 @@ pub(crate) struct NicWatchdog {
     /// Time without a reason for a pause after which the NIC may send pauses again. Default `"100ms"`.
     #[serde(default = "tenth")]
     pub(crate) restoration: Time,
-    /// Time between two polls, at most `detection` and `restoration`. Default `"10ms"`.
+    /// Time between two polls of the watchdog, no longer than `detection` and `restoration`. Default `"10ms"`.
     #[serde(default = "hundredth")]
     pub(crate) poll: Time,
 }

@@ -75,7 +75,7 @@ pub(crate) struct Wrr {
     /// Order in which queues take turns. Default `"cyclic"`.
     #[serde(default)]
     pub(crate) order: Order,
-    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
+    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -98,7 +98,7 @@ pub(crate) struct Dwrr {
     pub(crate) queues: u8,
     /// Data that each queue may send in a round, on average: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
-    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
+    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -123,10 +123,10 @@ pub(crate) struct Wfq {
     /// with one value per queue.
     #[serde(default = "one_weight")]
     pub(crate) weight: PerQueue<u32>,
-    /// Definition of virtual time. Default `"gps"`.
+    /// Definition of WFQ's virtual time. Default `"gps"`.
     #[serde(default)]
     pub(crate) virtual_time: VirtualTime,
-    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
+    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -200,7 +200,7 @@ impl Default for Division {
     }
 }
 
-/// Kind of division without further keys.
+/// Kind of buffer division that has no further keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoMore {}

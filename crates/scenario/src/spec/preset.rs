@@ -17,7 +17,8 @@ static PRESETS: LazyLock<Table> =
 /// Key of a table in a preset. For each kind of congestion control, this table has the keys that are set only with that kind.
 const WHEN: &str = "when";
 
-/// Key of a table in a preset. Its entry `a = "b"` means that the preset computes the key `a` from the key `b` if the scenario sets `b`.
+/// Key of a table in a preset. An entry `a = "b"` of this table means that the preset computes the key `a` from the key `b` if the scenario
+/// sets `b`.
 const FOLLOWS: &str = "follows";
 
 /// Reads `[tcp]`: the keys given in the scenario, and for all other keys the values that its preset sets.

@@ -139,7 +139,7 @@ tagged! {
     }
 }
 
-/// Random, independent start times.
+/// Random, independent start times of queries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoissonArrivals {
@@ -147,7 +147,7 @@ pub(crate) struct PoissonArrivals {
     pub(crate) mean: Time,
 }
 
-/// Equal intervals between starts, even if the previous query is not complete.
+/// Equal intervals between the starts of queries, even if the previous query is not complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PeriodicArrivals {

@@ -19,12 +19,12 @@ tagged! {
     }
 }
 
-/// Constant window.
+/// Constant receive window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixedWindow {}
 
-/// Windows that divide the bandwidth of the receiving host's link.
+/// Receive windows that divide the bandwidth of the receiving host's link among connections (ICTCP).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ictcp {

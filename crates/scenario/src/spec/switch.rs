@@ -101,8 +101,8 @@ tagged! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DynamicThreshold {
-    /// Alpha, at most 1024. It must be large enough that one packet fits into an empty pool or into the reserved bytes. Chips offer powers
-    /// of two from 1/128 to 8. Default 1.
+    /// Alpha of the dynamic threshold, at most 1024. It must be large enough that one packet fits into an empty pool or into the reserved
+    /// bytes. Chips offer powers of two from 1/128 to 8. Default 1.
     #[serde(default = "one")]
     pub(crate) alpha: f64,
     /// Size of each pool, without the reserved bytes.
@@ -161,8 +161,8 @@ pub(crate) struct CompleteSharing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abm {
-    /// Alpha of each priority, where the priority is the number of the queue at its port. A single value applies to all priorities. Each
-    /// value is at most 1024, and large enough that one packet fits into an empty pool or into the reserved bytes. Default 0.5.
+    /// ABM's alpha of each priority, where the priority is the number of the queue at its port. A single value applies to all priorities.
+    /// Each value is at most 1024, and large enough that one packet fits into an empty pool or into the reserved bytes. Default 0.5.
     #[serde(default = "half")]
     pub(crate) alpha: PerQueue<f64>,
     /// Size of each pool, without the reserved bytes.

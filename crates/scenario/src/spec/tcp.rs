@@ -148,13 +148,13 @@ pub(crate) enum Preset {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rto {
-    /// Timeout before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
+    /// Retransmission timeout before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
     #[serde(default = "one_second")]
     pub(crate) initial: Time,
-    /// Shortest timeout. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the reproduced papers 5 or 10 ms.
+    /// Shortest retransmission timeout. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the reproduced papers 5 or 10 ms.
     #[serde(default = "one_second")]
     pub(crate) min: Time,
-    /// Longest timeout, including backoff. Default `"60s"` (RFC 6298 §2.5).
+    /// Longest retransmission timeout, including backoff. Default `"60s"` (RFC 6298 §2.5).
     #[serde(default = "one_minute")]
     pub(crate) max: Time,
     /// Smallest value of the term 4 · RTTVAR in the timeout (the clock granularity G of RFC 6298). Default `"1ms"`.

@@ -29,7 +29,7 @@ pub(crate) struct Poisson {
     pub(crate) overload: bool,
     /// Distribution of the flow sizes.
     pub(crate) sizes: Sizes,
-    /// Method that draws times, pairs and sizes. Default `"own"`.
+    /// Method that draws the times, pairs and sizes of flows. Default `"own"`.
     #[serde(default)]
     pub(crate) draws: Draws,
     /// Number of flows. Default: as many as arrive before `stop.at`.
@@ -137,7 +137,7 @@ tagged! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampling {
-    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`; BCC's scripts have `"2B"`.
+    /// Minimum size of a flow; smaller sizes are raised to this one. Default `"1B"`; BCC's scripts have `"2B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -157,7 +157,7 @@ pub(crate) struct SizesFile {
     /// Unit in which the file gives sizes. Default `"1B"`; `"1460B"` for sizes in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
-    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`.
+    /// Minimum size of a flow; smaller sizes are raised to this one. Default `"1B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -209,7 +209,7 @@ pub(crate) struct Persistent {
     /// `when_busy = "queue"`. Default 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) queue_depth: u32,
-    /// Data that each connection sends before the first flow. Default: none.
+    /// Warm-up data that each connection sends before its first flow. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warm_up: Option<WarmUp>,
 }

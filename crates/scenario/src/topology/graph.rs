@@ -59,7 +59,7 @@ fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     names
 }
 
-/// Returns the cables of all entries. If one end of a cable is a host, the host is the first end.
+/// Returns the cables of all entries in `links`. If one end of a cable is a host, the host is the first end.
 fn cables(
     graph: &Graph,
     nodes: &BTreeMap<&str, NodeId>,
@@ -118,7 +118,7 @@ fn cables(
     (checker.problems.len() == before).then_some(cables)
 }
 
-/// Returns the nodes whose names match one end of an entry: a name, a pattern with `*`, or a range such as `h{0..10}`.
+/// Returns the nodes whose names match one end of a link's entry: a name, a pattern with `*`, or a range such as `h{0..10}`.
 fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
     if wanted.contains('*') {
         let known = nodes.iter().filter(|(name, _)| pattern::matches(wanted, name));

@@ -80,9 +80,9 @@ pub struct Headroom {
 /// PFC storm of a host, which pauses its switch regardless of the packets that arrive.
 #[derive(Clone, Debug)]
 pub struct Storm {
-    /// Start of the storm.
+    /// Start of the PFC storm.
     pub start: Instant,
-    /// End of the storm; `None` if it never ends.
+    /// End of the PFC storm; `None` if it never ends.
     pub stop: Option<Instant>,
     /// Classes that the storm pauses.
     pub classes: Vec<u8>,

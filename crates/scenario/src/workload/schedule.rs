@@ -1,4 +1,4 @@
-//! Workloads whose flows have known times: long-lived flows, flows of a list, and rounds of incast.
+//! Workloads whose flows have known start times: long-lived flows, flows of a list, and rounds of incast.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::interface::{Flow, Next, Workload};
 
-/// Workload of flows in order of their times.
+/// Workload of flows in order of their start times.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     flows: Arc<[Flow]>,
@@ -16,7 +16,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Creates a workload of these flows, which must be in order of their times.
+    /// Creates a workload of these flows, which must be in order of their start times.
     pub(crate) fn new(flows: Vec<Flow>) -> Self {
         debug_assert!(flows.is_sorted_by_key(|flow| flow.at));
         Self { flows: flows.into(), sent: 0 }
@@ -96,7 +96,7 @@ pub(crate) struct IncastConfig {
     pub(crate) start: Instant,
     pub(crate) repeats: u32,
     pub(crate) period: Duration,
-    /// Maximum random delay of a flow. It is less than `period`, so that rounds do not overlap.
+    /// Maximum random delay of a flow's start. It is less than `period`, so that rounds do not overlap.
     pub(crate) spread: Duration,
 }
 
