@@ -15,7 +15,7 @@ use crate::time::{Duration, Instant};
 
 /// Simulated system, whose state changes when events fire.
 pub trait World {
-    /// Type of the events.
+    /// Type of this system's events.
     type Event: Event;
 
     /// Handles `event`, which fires at the current time `queue.now()`.

@@ -271,11 +271,11 @@ pub enum Body {
     Ack(AckSegment),
     /// An ICMP echo request or reply.
     Echo(EchoMessage),
-    /// Data of a queue pair.
+    /// Packet with data of a queue pair.
     RdmaData(RdmaData),
     /// Request of an RDMA READ.
     RdmaReadRequest(RdmaReadRequest),
-    /// Reply of a queue pair.
+    /// Packet without data of a queue pair, such as a reply.
     RdmaReply(RdmaReply),
 }
 

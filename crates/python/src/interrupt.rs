@@ -1,5 +1,5 @@
-//! Runs long work so that Ctrl-C and SIGTERM can end it. Python alone runs signal handlers only between its own instructions, not during a
-//! call to Rust.
+//! Runs long work so that Ctrl-C and SIGTERM can end it. By itself, Python runs signal handlers only between its own instructions, not
+//! during a call to Rust.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;

@@ -15,7 +15,7 @@ pub struct ScenarioError {
 pub struct Problem {
     /// Message with the value found and the values allowed.
     pub message: String,
-    /// Key of the wrong value, such as `switch.markers[0].k`; empty for the file as a whole.
+    /// Key of the wrong value, such as `switch.markers[0].k`; empty if the problem concerns the whole file.
     pub key: String,
     /// Name of the scenario file, as given by the caller.
     pub file: String,
@@ -23,7 +23,7 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, counted from one.
     pub column: usize,
-    /// Text of the line.
+    /// Text of the line that has the problem.
     pub source_line: String,
     /// The `--set` option that caused the problem; `None` if the file caused it.
     pub set: Option<String>,

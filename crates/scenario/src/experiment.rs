@@ -174,7 +174,7 @@ impl Experiment {
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
-    /// Returns the settings of queue pairs.
+    /// Returns the settings of all queue pairs.
     fn queue_pairs(&self) -> impl Iterator<Item = &QueuePairs> {
         self.hosts.agreements.iter().filter_map(|agreement| agreement.queue_pairs.as_ref())
     }

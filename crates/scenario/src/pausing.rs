@@ -100,7 +100,7 @@ impl Experiment {
 }
 
 impl PauseThreshold {
-    /// Returns whether `other` differs only in its example and its number of ports.
+    /// Returns whether `other` differs from `self` only in the example and the number of ports.
     fn is_like(&self, other: &Self) -> bool {
         let key = |row: &Self| (row.port, row.rate_bps, row.shared_bytes, row.mark_below_bytes);
         key(self) == key(other) && self.levels == other.levels
@@ -151,8 +151,8 @@ impl Switch<'_> {
         self.book.pools[0].size
     }
 
-    /// Returns the memory that a group occupies when it pauses its sender, while `groups` equal groups are congested. A group pauses when
-    /// it occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
+    /// Returns the memory that a group occupies when it pauses its sender, while `groups` groups with equal settings are congested. A group
+    /// pauses when it occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
     fn pauses_at(&self, group: &GroupConfig, groups: usize) -> Bytes {
         let cell = self.book.cell;
         let shared = self.shared().0 as f64;

@@ -10,7 +10,7 @@ use crate::spec::{Read, Roce, RoceRecovery, Workload};
 /// Largest value of `ibv_qp_attr.max_rd_atomic`, a number of 8 bits.
 const MOST_OUTSTANDING: u32 = u8::MAX as u32;
 
-/// Rejects invalid limits of outstanding READs, and settings of queue pairs that need acknowledgements of data.
+/// Rejects invalid limits of outstanding READs, and queue-pair settings that need acknowledgements of data.
 pub(crate) fn check(roce: &Roce, read: &Read, control: &Control, checker: &mut Checker<'_>) {
     let outstanding = read.max_rd_atomic;
     checker.require((1..=MOST_OUTSTANDING).contains(&outstanding), "roce.operation.max_rd_atomic", || {

@@ -295,7 +295,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the end of a message with the name that was probably meant, or an empty text if no name in `known` is similar.
+/// Returns the end of an error message: the name that was probably meant, or an empty text if no name in `known` is similar.
 fn hint(found: &str, known: &[&str]) -> String {
     let meant = nearest(found, known.iter().copied());
     meant.map_or(String::new(), |name| format!(" (did you mean \"{name}\"?)"))

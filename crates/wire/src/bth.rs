@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn an_icrc_is_the_crc_32_of_a_packet_whose_changing_fields_are_ones() {
-        // Python: zlib.crc32(bytes([0xff] * 8 + masked + [0] * 3)).to_bytes(4, "little"), where masked are the numbers 0 to 39, with 0xff at
-        // the places 1, 8, 10, 11, 26, 27 and 32.
+        // Python: zlib.crc32(bytes([0xff] * 8 + masked + [0] * 3)).to_bytes(4, "little"), where masked are the numbers 0 to 39, with 0xff
+        // at the indices 1, 8, 10, 11, 26, 27 and 32.
         let mut headers: Vec<u8> = (0..40).collect();
         assert_eq!(icrc(&headers, 3), [0xcc, 0xd7, 0x85, 0x6b]);
         headers[8] = 0x77;

@@ -38,7 +38,7 @@ pub struct Network {
     pub(crate) notes: Vec<String>,
     /// Lossless classes of the network, if it has any.
     pub lossless: Option<Lossless>,
-    /// Largest IP packet.
+    /// Size of the largest IP packet.
     pub mtu: Bytes,
     /// Bytes that each packet occupies on a link in addition to its IP packet.
     pub framing: Bytes,

@@ -139,7 +139,7 @@ impl Graph {
 
     /// Returns the routes of every switch to every edge over all shortest paths.
     ///
-    /// Every switch must reach every other.
+    /// Every switch must reach every other switch.
     pub(super) fn all_shortest(&self) -> Table {
         self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
     }

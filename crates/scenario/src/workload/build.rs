@@ -263,8 +263,8 @@ impl Builder<'_, '_, '_> {
         found
     }
 
-    /// Adds to the load of each link the part that it carries of `total` bits per second of traffic. Returns the highest resulting load
-    /// among the links that carry this traffic, as a share of the link's rate, and the index of that link.
+    /// Spreads `total` bits per second of traffic over the links that `matrix` uses, and adds each part to the load of its link. Returns
+    /// the highest resulting load among the links that carry this traffic, as a share of the link's rate, and the index of that link.
     fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
         let mut worst = (0.0, 0);
         for (number, (share, link)) in matrix.shares().into_iter().zip(&self.network.links).enumerate() {

@@ -196,7 +196,7 @@ impl Sizes {
         let stretch = |(from, to, share): (f64, f64, f64)| {
             let (first, last) = (from.floor() as u128 + 1, to.ceil() as u128);
             if to.ceil() <= from.ceil() || first >= last {
-                // All sizes in the stretch round up to the same number of units.
+                // All sizes in the interval round up to the same number of units.
                 return share * of(last);
             }
             let head = (first as f64 - from) * of(first);

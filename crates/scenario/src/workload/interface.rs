@@ -27,7 +27,8 @@ impl LocalHosts {
     }
 }
 
-/// Part of a query that one flow carries. If flows of a workload start at the same time, they start in the order of their legs.
+/// Part of a query that one flow carries, called a leg. If flows of a workload start at the same time, they start in the order of their
+/// legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
     /// Name of the query ([`QueryRecord::name`]). In a report, the index of the query among all queries in order of start.

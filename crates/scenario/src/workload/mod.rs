@@ -34,7 +34,7 @@ pub(crate) enum Generator {
     Pairwise(Pairwise),
     /// Rounds of flows that start together.
     Incast(Incast),
-    /// Flows with known times.
+    /// Flows with known start times.
     Schedule(Schedule),
     /// Flows of a list, some of which wait for others.
     Chain(Chain),

@@ -108,7 +108,7 @@ impl QueryPlan {
         Stream::new(self.seed, purpose, u64::from(iteration) << 32 | u64::from(member))
     }
 
-    /// Returns the sender, the receiver and the size of the flow for a leg.
+    /// Returns the sender, the receiver and the size of the flow that carries `leg`, a part of the query.
     pub(super) fn flow(&self, leg: Leg, config: &Config) -> (HostId, HostId, Bytes) {
         let member = self.host(leg.member);
         let asker = self.host_of(self.asker(leg.member));

@@ -44,8 +44,9 @@ fn the_production_distributions_have_their_published_means_and_shares() {
 
 #[test]
 fn rounding_up_adds_half_a_byte_to_the_mean() {
-    // The points are whole bytes, so the fraction of a byte is uniform within each stretch. The minimum of one byte changes nothing,
-    // because a size in (0, 1] rounds up to one byte anyway. The first share of `cache` is 0, so no size has a probability of its own.
+    // The points are whole bytes, so the fraction of a byte is uniform within each interval between them. The minimum of one byte changes
+    // nothing, because a size in (0, 1] rounds up to one byte anyway. The first share of `cache` is 0, so no size has a probability of its
+    // own.
     let cdf = Cdf::parse(production()[1].1).unwrap();
     let sizes = Sizes::new(&cdf, Bytes(1), Bytes(1)).unwrap();
     assert!((sizes.mean() - 935_453.0).abs() < 1e-6, "{}", sizes.mean());
@@ -120,7 +121,7 @@ fn a_file_that_is_no_distribution_is_refused_with_its_line() {
 
 #[test]
 fn the_exact_means_agree_with_a_million_draws_spread_evenly() {
-    // The quantiles at (i + 1/2)/n form a midpoint rule, whose error is less than the length of the last stretch divided by n. In data
+    // The quantiles at (i + 1/2)/n form a midpoint rule, whose error is less than the length of the last interval divided by n. In data
     // mining, 2 % of flows are between 1e8 and 1e9, so a tolerance of 1e-4 of the mean is generous.
     let n = 1_000_000;
     let mss = Bytes(8_960);
