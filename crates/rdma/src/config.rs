@@ -7,7 +7,7 @@ use crate::congestion;
 
 /// Parameters of a queue pair.
 ///
-/// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
+/// The caller guarantees the ranges stated at the fields: scenarios are checked before they run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Operation of all messages: WRITE, SEND or READ.
@@ -17,7 +17,7 @@ pub struct Config {
     /// Loss recovery.
     pub recovery: Recovery,
     /// Tolerance of reordering. If a packet arrives more than this number of packets ahead of the expected packet, a go-back-N responder
-    /// considers the expected packet lost. Zero with other recoveries, whose responders keep all packets.
+    /// considers the expected packet lost. Zero with other methods of recovery, because their responders keep all packets.
     pub reordering: u64,
     /// Number of packets after which the requester sets AckReq; at least 1. The requester also sets AckReq in the last packet of a message,
     /// in selective retransmissions, and in a packet after which it must wait for an acknowledgement.

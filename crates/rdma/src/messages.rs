@@ -1,4 +1,4 @@
-//! Messages that a requester has posted, and the map from PSNs to their bytes.
+//! Messages that a requester has posted, and the position of each packet in their bytes.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ struct Message {
     bytes: u64,
 }
 
-/// Place of a packet in the data of a queue pair.
+/// Position of a packet in the data of a queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Number of bytes in the packets before this packet.
@@ -73,8 +73,8 @@ impl Messages {
         if psn == self.packets { self.bytes } else { self.segment(mtu, psn).offset }
     }
 
-    /// Returns the PSN after the last packet of the message with this PSN, and the number of the message's bytes from this packet on. The
-    /// message must be posted and not released.
+    /// Returns the end of the message that contains this PSN (the PSN after its last packet), and the number of its bytes from this PSN on.
+    /// The message must be posted and not released.
     pub(crate) fn rest(&self, mtu: Bytes, psn: u64) -> (u64, u64) {
         let place = self.queue.partition_point(|message| message.psn <= psn);
         let message = self.queue[place - 1];

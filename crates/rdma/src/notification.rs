@@ -18,7 +18,7 @@ pub(crate) struct Cause {
 /// State of the notification point of a queue pair.
 #[derive(Debug, Default)]
 pub(crate) struct NotificationPoint {
-    /// End of the interval that the last CNP began.
+    /// End of the interval that began with the last CNP.
     interval_end: Instant,
     /// Whether a packet of the current interval causes another CNP at the interval's end, where the next interval begins.
     continues: bool,

@@ -1,12 +1,12 @@
-//! Pacer of a queue pair: the time between two packets.
+//! Pacer of a queue pair, which determines the time between two packets.
 
 use shallows_core::{Bytes, Instant};
 
 use crate::congestion::Pace;
 
-/// Pacer of a queue pair. A packet may leave after the previous packet's time on the wire at the present rate.
+/// Pacer of a queue pair. A packet may leave once the transmission time of the previous packet at the present rate is over.
 ///
-/// A change of the rate therefore moves the time of the next packet by the difference between the old and the new time on the wire, as
+/// A change of the rate therefore moves the time of the next packet by the difference between the old and the new transmission time, as
 /// `RdmaHw::ChangeRate` of HPCC's simulator does. Idle time earns no credit.
 #[derive(Debug)]
 pub(crate) struct Pacer {

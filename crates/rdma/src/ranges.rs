@@ -45,7 +45,7 @@ impl<T> Ranges<T> {
         }
     }
 
-    /// Removes the first range if it begins with this PSN, and returns the PSN after it and the value of its last packet.
+    /// Removes the first range if it begins at `start`. Returns the PSN after the range, and the value of the range's last packet.
     pub(crate) fn take(&mut self, start: u64) -> Option<(u64, T)> {
         if self.ranges.first()?.start != start {
             return None;

@@ -16,7 +16,7 @@ use crate::requester::{Ended, Stats};
 
 /// The requester of READs. It requests messages in the order in which they are posted.
 ///
-/// After each call of another method, the driver calls [`Self::poll_cnp`] and [`Self::poll_transmit`] until they return nothing, and then
+/// After each call of any other method, the driver calls [`Self::poll_cnp`] and [`Self::poll_transmit`] until they return nothing, and then
 /// reads [`Self::deadline`].
 #[derive(Debug)]
 pub struct ReadRequester {
@@ -32,7 +32,7 @@ pub struct ReadRequester {
     requested: u64,
     /// Whether the response `expected` was requested again because a later one has arrived.
     naked: bool,
-    /// Lowest PSN at which a NAK is new.
+    /// Lowest PSN for which a NAK is not a duplicate.
     fresh_nak: u64,
     notification: NotificationPoint,
     /// CNP to send now.

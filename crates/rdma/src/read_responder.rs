@@ -15,7 +15,7 @@ use crate::reaction_point::ReactionPoint;
 
 /// The responder of READs. It sends responses in the order of their PSNs.
 ///
-/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no response, and then
+/// After each call of any other method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no response, and then
 /// reads [`Self::deadline`].
 #[derive(Debug)]
 pub struct ReadResponder {

@@ -36,8 +36,8 @@ pub enum Ended {
 
 /// The requester of a queue pair. It sends messages in the order in which they are posted.
 ///
-/// After each call of another method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no packet, and then reads
-/// [`Self::deadline`].
+/// After each call of any other method, the driver calls [`Self::poll_transmit`] until the NIC is busy or there is no packet, and then
+/// reads [`Self::deadline`].
 #[derive(Debug)]
 pub struct Requester {
     config: Arc<Config>,
@@ -56,9 +56,9 @@ pub struct Requester {
     requested: u64,
     /// Packets sent since the last AckReq.
     unrequested: u32,
-    /// Lowest PSN at which a NAK is new.
+    /// Lowest PSN for which a NAK is not a duplicate.
     fresh_nak: u64,
-    /// Recovery with selective retransmission, while it lasts.
+    /// Scoreboard of the current recovery with selective retransmission, if any.
     scoreboard: Option<Box<Scoreboard>>,
     /// Time at which the retransmission timer was started; `Instant::MAX` while it is stopped.
     timer: Instant,
@@ -178,7 +178,7 @@ impl Requester {
         [self.expiry(), control, self.paced_until(), self.waiting_until()].into_iter().flatten().min()
     }
 
-    /// Handles the expiry of a deadline: retransmission timer, timers of the congestion control.
+    /// Handles the expiry of the retransmission timer or of a timer of the congestion control.
     pub fn on_timer(&mut self, now: Instant) {
         self.now = now;
         self.reaction.on_timer(&self.config.congestion, now);

@@ -10,7 +10,7 @@ use crate::config::{Config, Operation, ReceiveQueue, Recovery};
 use crate::notification::{Cause, NotificationPoint};
 use crate::ranges::Ranges;
 
-/// Replies to a packet: at most an acknowledgement (or a negative one) and a CNP.
+/// Replies to a packet: at most one positive or negative acknowledgement, and at most one CNP.
 pub type Replies = [Option<RdmaReply>; 2];
 
 /// The responder of a queue pair.

@@ -13,7 +13,7 @@ use crate::rtt::RtoConfig;
 
 /// Parameters of every connection of a run. [`Config::new`] follows the RFCs.
 ///
-/// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
+/// The caller guarantees the ranges stated at the fields: scenarios are checked before they run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Payload of a full segment, 1 to 65,535 bytes (SMSS).
@@ -32,7 +32,7 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// Growth of cwnd in congestion avoidance.
     pub avoidance: Avoidance,
-    /// Course of a reduction after an ECN echo: at once or over a round trip.
+    /// Speed of a reduction after an ECN echo: at once or over a round trip.
     pub ece_reaction: EceReaction,
     /// Base of the reduction after a loss: FlightSize or cwnd.
     pub loss_base: LossBase,
@@ -130,7 +130,7 @@ pub enum EctPolicy {
     Rfc3168,
 }
 
-/// Course of a reduction of cwnd after an ECN echo.
+/// Speed of a reduction of cwnd after an ECN echo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceReaction {

@@ -1,4 +1,4 @@
-//! DCQCN as ConnectX NICs run it: a reaction point with three periodic timers, after NVIDIA's parameters and the description by HPCC's
+//! DCQCN as ConnectX NICs run it: a reaction point with three periodic timers. Sources: NVIDIA's parameters, and the description by HPCC's
 //! authors.
 //!
 //! It differs from the DCQCN paper: a CNP only sets flags, which the next update of α and the next check for a decrease read. There is no
@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant, Rate};
 
 use super::interface::{CongestionControl, Digest, Pace, Window};
 
-/// Parameters of the reaction point. The comments name NVIDIA's parameters.
+/// Parameters of the reaction point. The comments on the fields give NVIDIA's names in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Weight g of the newest observation in α, above 0 and at most 1 (1 − `DCE_TCP_G`/1024).
@@ -31,13 +31,13 @@ pub struct Config {
     pub min_rate: Rate,
     /// Rate after the first CNP (`RATE_TO_SET_ON_FIRST_CNP`); `None` to keep the rate.
     pub first_rate: Option<Rate>,
-    /// Decreases that set the target rate to the current rate.
+    /// The decreases that also set the target rate to the current rate.
     pub clamp: Clamp,
     /// Limit of outstanding bytes, in addition to the rate.
     pub window: Window,
 }
 
-/// Decreases that set the target rate to the current rate.
+/// The decreases that also set the target rate to the current rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clamp {
     /// All decreases (`CLAMP_TGT_RATE`).

@@ -40,7 +40,7 @@ pub struct Dctcp {
     /// Current rate, in bits per second.
     current: f64,
     alpha: f64,
-    /// Bytes acknowledged in the current round-trip time, and the marked bytes among them.
+    /// Bytes acknowledged in the current round-trip time; `marked` counts the marked ones.
     acked: u64,
     marked: u64,
     /// Number of acknowledged bytes beyond which the round-trip time ends.

@@ -9,7 +9,8 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows,
 pub struct Config {
     /// Target utilisation η, above 0 and at most 1.
     pub target: f64,
-    /// Number of additive increases in a row after which the window follows even a utilisation below the target (maxStage).
+    /// Number of additive increases in a row after which the window is divided by U/η even at a utilisation U below the target η
+    /// (maxStage).
     pub max_stage: u32,
     /// Bytes that an update adds to the window (W_AI).
     pub additive_increase: Bytes,

@@ -81,7 +81,7 @@ mod tests {
         Config { sampled, ..Config::hpcc_repo(hpcc) }
     }
 
-    /// Returns an acknowledgement with the code of a logarithm.
+    /// Returns an acknowledgement whose PINT code stands for this logarithm, if any.
     fn ack(number: u64, next: u64, logarithm: Option<u16>) -> Ack<'static> {
         let utilisation = logarithm.map(|logarithm| NonZeroU16::MIN.saturating_add(logarithm));
         let (now, acked) = (Instant(number), Bytes(1_000));

@@ -27,7 +27,7 @@ const STEPS: f64 = 512.0;
 
 impl Config {
     /// Returns the code of a utilisation: its logarithm plus one, rounded up or down at random. The expected value of [`Self::decode`] is
-    /// then the utilisation, rounded up to a step. `uniform` is a random number from 0 to 1.
+    /// then the utilisation, rounded up to a multiple of 1/512. `uniform` is a random number from 0 to 1.
     pub fn encode(&self, utilisation: f64, uniform: f64) -> NonZeroU16 {
         let steps = (utilisation * STEPS).ceil().clamp(1.0, STEPS * STEPS);
         // The search finds the largest logarithm whose power is at most `steps`.

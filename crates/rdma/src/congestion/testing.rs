@@ -1,4 +1,4 @@
-//! A bottleneck for tests: a fluid model, in small time steps, of equal flows through one hop.
+//! A bottleneck for tests: a fluid model of equal flows through one hop, computed in small time steps.
 
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};

@@ -135,7 +135,7 @@ enum Event {
     },
     Cnp,
     Loss(Loss),
-    /// Time passes, and the deadlines in it are served on time or late.
+    /// Time passes; the timers that expire meanwhile are handled on time or late.
     Wait {
         ns: u64,
         on_time: bool,

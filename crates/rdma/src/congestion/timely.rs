@@ -23,7 +23,7 @@ pub struct Config {
     pub min_rtt: Duration,
     /// Rate δ that an increase adds.
     pub increase: Rate,
-    /// Increases that count towards the hyperactive increase.
+    /// The increases that count towards the hyperactive increase.
     pub counted: Counted,
     /// Smallest rate.
     pub min_rate: Rate,
@@ -52,12 +52,12 @@ pub enum Update {
     EachSegment(Bytes),
 }
 
-/// Increases that count towards TIMELY's hyperactive increase.
+/// The increases that count towards TIMELY's hyperactive increase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Increases because of the gradient (SIGCOMM '15, section 4.3).
+    /// Only increases that the gradient causes (SIGCOMM '15, section 4.3).
     OfGradient,
-    /// All increases, also those below T_low (HPCC's `rdma-hw.cc`: `m_incStage`).
+    /// All increases, also those at RTTs below T_low (HPCC's `rdma-hw.cc`: `m_incStage`).
     All,
 }
 
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Passes the RTTs, one per update, and returns the rate after each in Mb/s.
+    /// Passes the RTTs to a new flow, one per update, and returns the rate after each in Mb/s.
     fn rates(config: &Config, rtts: &[u64]) -> Vec<f64> {
         let mut flow = Timely::new(config, Rate::from_gbps(10));
         let ack = |(index, &rtt)| {

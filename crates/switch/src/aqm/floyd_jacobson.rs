@@ -144,7 +144,8 @@ impl Forced {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "RedSpacing")]
 pub enum Spacing {
-    /// Marks are 1 to 1/p packets apart, uniformly distributed: §7, Method 2, where the count excludes the packet itself.
+    /// Marks are 1 to 1/p packets apart, uniformly distributed (Floyd and Jacobson §7, Method 2, where the count excludes the packet
+    /// itself).
     #[default]
     Uniform,
     /// Marks are 1 to 1/p − 1 packets apart, uniformly distributed. The count in Fig. 2 includes the packet itself, unless it is the first
@@ -152,7 +153,7 @@ pub enum Spacing {
     Counted,
     /// Marks are 1/p to 2/p − 1 packets apart, uniformly distributed: ns-2's `wait_`.
     Wait,
-    /// Each packet is decided independently: §7, Method 1.
+    /// Each packet is decided independently (Floyd and Jacobson §7, Method 1).
     Geometric,
 }
 
@@ -266,7 +267,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Returns the result for `average`: choose never, always, or with a probability.
+    /// Returns whether, at this `average`, packets are chosen never, always, or with a probability.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {

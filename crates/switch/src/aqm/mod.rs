@@ -182,7 +182,7 @@ pub enum Config {
     Ein(EinConfig),
     /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),
-    /// Marks packets that have waited longer than a threshold when they depart (TCN).
+    /// Marks departing packets that have waited longer than a threshold (TCN).
     Tcn {
         /// *T*: the standard threshold in bytes, divided by the rate of the link.
         threshold: Duration,
@@ -287,8 +287,8 @@ impl Config {
     }
 }
 
-/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a separate branch, because most
-/// packets are handled by one of them. All other markers are boxed and out of line.
+/// Defines [`Marker`] and dispatches each call to the current variant. The markers without a box come first, in a separate branch, because
+/// most packets are handled by one of them. All other markers are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
         /// Any marker, dispatched without function pointers. Ports store markers inline; large markers are boxed.

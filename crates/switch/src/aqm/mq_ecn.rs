@@ -154,7 +154,7 @@ impl MqEcn {
     ///
     /// # Panics
     ///
-    /// Panics if *β* is not in \[0, 1), if the MTU or *T_idle* is zero, or if the standard curve is invalid.
+    /// Panics if *β* is not in \[0, 1), if the MTU or *T_idle* is zero, or if the thresholds or *Pmax* of [`Config::standard`] are invalid.
     pub fn new(config: &Arc<Config>, shares: &[Share], stream: Stream) -> Self {
         assert!((0.0..1.0).contains(&config.beta), "not the weight of the old round time: {}", config.beta);
         assert!(
@@ -309,8 +309,8 @@ impl Aqm for MqEcn {
     }
 }
 
-/// Raises `base` to `exponent` by repeated multiplication. A port that was idle calls this for nearly every packet; `libm::pow` took 3 %
-/// of a run's time.
+/// Raises `base` to `exponent` by repeated multiplication. It replaces `libm::pow`, which took 3 % of a run's time, because a port that was
+/// idle raises a power for nearly every packet.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {

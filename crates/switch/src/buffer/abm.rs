@@ -174,9 +174,9 @@ impl Abm {
 /// Position of an added queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The first queue of a port.
+    /// The queue begins a new port.
     NewPort,
-    /// The next queue of the port added last.
+    /// The queue is the next one of the port added last.
     SamePort,
 }
 

@@ -16,8 +16,8 @@ use crate::scheduler::{self, AnyScheduler, Every, May, Paused, Scheduler};
 pub struct Config {
     /// Scheduler, which also defines the number of queues.
     pub scheduler: scheduler::Config,
-    /// Queue of each class (DSCP). Classes beyond the end of the table join queue 0, as in MQ-ECN's qdisc. All ports of the same
-    /// kind share this table.
+    /// Queue of each class (DSCP). Classes beyond the end of the table join queue 0, as in MQ-ECN's qdisc. Ports with the same
+    /// configuration share this table.
     pub queue_of_class: Arc<[u8]>,
     /// Limits on the queues, in addition to those of the buffer.
     pub limits: Limits,

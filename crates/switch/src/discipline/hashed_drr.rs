@@ -47,7 +47,7 @@ pub struct HashedDrr<T> {
     limit: Limit,
     hash: FlowHash,
     seed: u64,
-    /// Bucket of the packet placed last.
+    /// Bucket that the last call of `place` chose.
     placed: usize,
 }
 

@@ -71,7 +71,7 @@ pub struct Sfq<T> {
     seed: u64,
     perturbation: Option<Periodic>,
     stream: Stream,
-    /// Bucket of the packet placed last.
+    /// Bucket that the last call of `place` chose.
     placed: usize,
 }
 

@@ -121,7 +121,7 @@ impl IngressBook {
         !pool.stays_calm() && self.test(group, false)
     }
 
-    /// Returns whether a packet that leaves at once is charged and freed, which can change the state of its group.
+    /// Returns whether even a packet that leaves at once is charged and freed, because this can change the state of its group.
     pub fn counts_passing(&self) -> bool {
         self.compares.tests_own_group()
     }
@@ -213,7 +213,8 @@ impl IngressBook {
     }
 
     /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, beginning with the one that is farthest
-    /// above its limit. Then resumes each paused group that has fallen below its limit. Makes the bounds of the pool exact.
+    /// above its limit. Then resumes each paused group that has fallen below its limit. Makes `pauses_below` and `resumes_from` of the pool
+    /// exact.
     #[inline(never)]
     fn test_groups(&mut self, number: usize) {
         let Self { pools, groups, signals, compares, .. } = self;

@@ -1,6 +1,6 @@
 //! Maps from the DSCP of a packet to a traffic class, and from the class to a priority group, as in SONiC.
 
-/// Class maps of a chip. The queue of a class and the queue of a PFC priority belong to the egress port.
+/// Class maps of a chip. The maps from a class or a PFC priority to a queue belong to the egress port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassMaps {
     /// Traffic class of each DSCP (`DSCP_TO_TC_MAP`), below 64.

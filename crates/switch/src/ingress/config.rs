@@ -30,7 +30,7 @@ pub struct PoolConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compares {
-    /// The state before the packet: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
+    /// The state before the packet is added: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
     Before,
     /// The state after the packet has been added to its group and to the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     #[default]

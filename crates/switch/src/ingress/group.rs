@@ -145,8 +145,8 @@ impl Account {
         }
     }
 
-    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells, if the group alone
-    /// uses them.
+    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells that no other group
+    /// uses.
     pub(super) fn calm_below(&self, size: u64, compares: Compares) -> u64 {
         // More used cells leave fewer free cells and raise the number of free cells at which the group is paused.
         let can_pause = |used: u64| size - used <= self.limit.fires_at(used, compares);
@@ -222,7 +222,7 @@ impl Account {
         Some(below.max(above))
     }
 
-    /// Widens the bounds of the pool so that they cover the group.
+    /// Widens `pauses_below` and `resumes_from` of the pool so that they cover the group.
     pub(super) fn widen(&self, pool: &mut Pool, compares: Compares) {
         if self.is_paused {
             pool.resumes_from = pool.resumes_from.min(self.resumes_at(compares).unwrap_or(u64::MAX));

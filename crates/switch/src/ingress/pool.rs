@@ -44,10 +44,9 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Number of free cells at and above which no sending group is paused: an upper bound, one more than the largest number at which a
-    /// sending group is paused.
+    /// Exclusive upper bound on the numbers of free cells at which a sending group must be paused.
     pub(super) pauses_below: u64,
-    /// Number of free cells below which no paused group is resumed: a lower bound over all paused groups.
+    /// Lower bound on the numbers of free cells at which a paused group may be resumed.
     pub(super) resumes_from: u64,
     /// Number of paused groups.
     pub(super) paused: u32,
@@ -76,8 +75,9 @@ impl Pool {
         self.calm_limit > 0
     }
 
-    /// Returns whether no group can be paused or resumed in the pool's present state, unless the last packet was stored in headroom. When a
-    /// pool stops being calm, its groups must be tested, which takes long. It therefore becomes calm again only below half of `calm_below`.
+    /// Returns whether the pool is calm: no group can be paused or resumed, unless the last packet was stored in headroom. When a pool
+    /// stops being calm, its groups must be tested, which takes long. The pool therefore becomes calm again only below half of
+    /// `calm_below`.
     #[inline]
     pub(super) fn stays_calm(&mut self) -> bool {
         // Without paused groups, no headroom is used.

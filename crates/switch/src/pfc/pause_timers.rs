@@ -81,7 +81,7 @@ impl PauseTimers {
         self.ends[usize::from(priority)].is_some()
     }
 
-    /// Sets the ends of pauses at the time `at`. A pause whose end is not after `at` is over.
+    /// Applies the new `ends` of pauses at the time `at`. A pause whose end is not after `at` is over.
     fn apply(
         &mut self,
         at: Instant,

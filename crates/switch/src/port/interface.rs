@@ -58,7 +58,7 @@ pub enum Arrival<T> {
 pub struct Entry {
     /// Ingress link by which the packet came to the node.
     pub ingress: Ingress,
-    /// Memory in [`Room::Found`], if the driver has called [`super::Port::room`] immediately before.
+    /// Memory from [`Room::Found`], if the driver has called [`super::Port::room`] immediately before.
     pub found: Option<Memory>,
 }
 

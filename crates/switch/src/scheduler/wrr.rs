@@ -125,8 +125,8 @@ impl Rotation {
         }
     }
 
-    /// Passes the turn over empty and paused queues, and returns the queue that then has the turn. Arrivals do not change the result
-    /// while this queue may send.
+    /// Skips empty and paused queues, and returns the queue that then has the turn. Arrivals do not change the result while this queue may
+    /// send.
     #[inline]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {

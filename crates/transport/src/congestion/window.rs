@@ -171,7 +171,7 @@ impl Window {
         self.cwnd = u64::from(self.mss);
     }
 
-    /// Restarts from one segment. ssthresh becomes half of the loss base, unless the timeout is `repeated`.
+    /// Restarts from one segment. ssthresh becomes half of [`Self::loss_base`], unless the timeout is `repeated`.
     pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
         self.start_over((!repeated).then(|| self.loss_base(flight_size) / 2));

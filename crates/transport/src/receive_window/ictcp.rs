@@ -37,7 +37,7 @@ pub struct Config {
     pub maximum: Bytes,
 }
 
-/// Control of one NIC.
+/// ICTCP's state for one NIC.
 #[derive(Debug)]
 pub struct Ictcp {
     config: Config,

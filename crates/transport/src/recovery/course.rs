@@ -1,4 +1,4 @@
-//! The course of a recovery, independent of the method that detects losses: its start and end, its first retransmission, and its limit on
+//! Parts of a recovery that do not depend on how losses are detected: its start and end, its first retransmission, and its limit on
 //! transmissions.
 
 use shallows_core::packet::AckSegment;

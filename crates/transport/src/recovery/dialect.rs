@@ -2,7 +2,7 @@
 
 use super::interface::Method;
 
-/// Rules of one kind of sender. The constant [`RFC`] has the rules of the RFCs.
+/// Rules of one sender: that of the RFCs ([`RFC`]), or one of ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// Whether a fast retransmit restarts the retransmission timer and ends the current RTT measurement.

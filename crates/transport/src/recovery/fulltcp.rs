@@ -8,21 +8,21 @@ use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `FullTcpAgent` and `SackFullTcpAgent`; their names there are in brackets.
+/// Variables of `FullTcpAgent` and `SackFullTcpAgent`, with their names there in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
-    /// Whether fast recovery is in progress [`fastrecov_`]. Acknowledgements are then partial until all data sent before the last cut is
+    /// Whether fast recovery is in progress (`fastrecov_`). Acknowledgements are then partial until all data sent before the last cut is
     /// acknowledged.
     fast: bool,
-    /// Whether `pipe`, and not the window, limits transmissions [`pipectrl_`].
+    /// Whether `pipe`, and not the window, limits transmissions (`pipectrl_`).
     by_pipe: bool,
-    /// Estimated bytes in flight [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Estimated bytes in flight (`pipe_`); may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves this position back.
+    /// Sequence number of the next data to send while no hole needs filling (`t_seqno_`). A timeout moves it back.
     send_from: u64,
-    /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
+    /// Sequence number from which on holes have not been filled yet (`h_seqno_`).
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,

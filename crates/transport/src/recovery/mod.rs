@@ -115,7 +115,7 @@ impl Recovery {
         (data.next - data.una).saturating_sub(left)
     }
 
-    /// Returns how many bytes of new data limited transmit has sent. FlightSize excludes them (RFC 5681 §3.2 step 2).
+    /// Returns the number of new bytes that limited transmit has sent. FlightSize excludes them (RFC 5681 §3.2 step 2).
     pub(crate) fn limited(&self) -> u64 {
         match self {
             Self::Sack(sack) => sack.limited(),

@@ -51,7 +51,7 @@ impl Sack {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// Returns how many bytes of new data limited transmit has sent. FlightSize excludes them (RFC 5681 §3.2 step 2).
+    /// Returns the number of new bytes that limited transmit has sent. FlightSize excludes them (RFC 5681 §3.2 step 2).
     pub(super) fn limited(&self) -> u64 {
         self.limited
     }

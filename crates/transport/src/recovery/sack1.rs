@@ -7,22 +7,22 @@ use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `Sack1TcpAgent`; their names there are in brackets.
+/// Variables of `Sack1TcpAgent`, with their names there in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct Sack1 {
     scoreboard: Scoreboard,
-    /// Whether fast recovery is in progress [`fastrecov_`].
+    /// Whether fast recovery is in progress (`fastrecov_`).
     fast: bool,
-    /// Bytes in flight, counted in whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Bytes in flight, counted in whole segments (`pipe_`); may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// Whether no new data was acknowledged since the timer fired [`timeout_`].
+    /// Whether no new data was acknowledged since the timer fired (`timeout_`).
     timed_out: bool,
-    /// End of the data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
+    /// End of the data that must be acknowledged before another fast recovery begins (`recover_`); zero after the end of a fast recovery.
     recover: u64,
-    /// Start of the data to send next if there is no hole to fill [`t_seqno_`]; a timeout moves this position back.
+    /// Sequence number of the next data to send while no hole needs filling (`t_seqno_`). A timeout moves it back.
     send_from: u64,
-    /// Sequence number from which on holes have not been filled yet [`h_seqno_`].
+    /// Sequence number from which on holes have not been filled yet (`h_seqno_`).
     fill_from: u64,
     /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,

@@ -15,8 +15,8 @@ impl Sender {
         self.congestion.pace(&self.window)
     }
 
-    /// Returns the rate that sizes the host's queue and spaces departures: the congestion control's rate, or otherwise Linux's pacing rate.
-    /// `None` if the congestion control sets no rate and no round-trip time was measured yet.
+    /// Returns the rate that determines the size of the host's queue and the gaps between departures: the congestion control's rate, or
+    /// otherwise Linux's pacing rate. `None` if the congestion control sets no rate and no round-trip time was measured yet.
     #[inline]
     pub fn pacing_rate(&self) -> Option<PacingRate> {
         let Pace { window: cwnd, rate } = self.pace();

@@ -10,7 +10,7 @@ const MTU_TIME: Duration = Duration(1_200_000);
 /// 65 packets of 1,500 B (§5.2).
 const K: u64 = 97_500;
 
-/// A port with its marker. The port runs rounds of turns among its busy queues.
+/// A port with its marker. The port serves its busy queues in rounds; each queue has one turn per round.
 struct Driver {
     seen: Seen,
     marker: MqEcn,

@@ -115,7 +115,8 @@ pub enum Footnote {
     /// The bins lose all credits, so that no later packet of the flow joins HP and overtakes this packet.
     #[default]
     Applied,
-    /// The bins keep their credits, as in the journal version. A flow whose packet joined LP because HP was full may be reordered.
+    /// Footnote 1 does not apply: the bins keep their credits, as in the journal version. A flow whose packet joined LP because HP was full
+    /// may be reordered.
     Absent,
 }
 

@@ -46,7 +46,7 @@ impl Credits {
     }
 
     /// Renews the credits of every bin (HCF §3.2, init()) in O(1) and touches no bin, because each bin stores the period of its last
-    /// change. In hardware, HCF §3.3 needs registers that are cleared together.
+    /// change. A hardware implementation needs registers that are cleared together (HCF §3.3).
     pub(super) fn renew(&mut self) {
         self.period += 1;
     }

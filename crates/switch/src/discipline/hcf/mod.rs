@@ -44,9 +44,9 @@ pub struct Hcf<T> {
     pushes_out: bool,
     swaps: u64,
     stream: Stream,
-    /// Distinct bins of the packet looked up last.
+    /// Distinct bins of the last packet passed to [`Self::find_bins`].
     bins: Vec<usize>,
-    /// Queue of the packet placed last.
+    /// Queue that the last call of `place` chose.
     placed: usize,
 }
 

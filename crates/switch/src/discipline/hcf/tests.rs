@@ -424,7 +424,8 @@ fn divisions() -> impl Strategy<Value = Division> {
     ]
 }
 
-/// Generates configurations in which every option varies except the dynamic period and the swap rule, which Theorem 1 requires.
+/// Generates configurations that meet the conditions of Theorem 1: the period is dynamic, the queues swap, and footnote 1 applies. All
+/// other options vary.
 fn ordered_configs() -> impl Strategy<Value = Config> {
     let limits = prop_oneof![
         (6u32..30).prop_map(Limit::Packets),
