@@ -109,7 +109,7 @@ pub enum Decrease {
 /// Parameters of IRN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Irn {
-    /// Limit of the packets in flight (BDP-FC); at least 1.
+    /// Limit on the number of packets in flight (BDP-FC); at least 1.
     pub window: u32,
     /// Timeout if at most `few` packets are in flight.
     pub low_timeout: Duration,

@@ -373,8 +373,8 @@ impl Requester {
         Some(self.reaction.ready_at()).filter(|at| *at > self.now)
     }
 
-    /// Returns the PSN of the next packet that data and window allow. A lost packet needs no window, because it replaces a packet that is
-    /// no longer in the network.
+    /// Returns the PSN of the next packet, if there is data and the window allows it. A lost packet needs no window, because it replaces a
+    /// packet that is no longer in the network.
     fn sendable(&self) -> Option<u64> {
         if self.ended.is_some() || self.rnr_until > self.now {
             return None;

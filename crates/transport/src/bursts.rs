@@ -52,7 +52,7 @@ impl Tso {
     /// Returns the number of segments of the next burst; zero if the connection waits for acknowledgements. Call this after the previous
     /// burst has been sent completely.
     ///
-    /// `backlog` is `None` while a connection opens or repairs a loss; it then sends segments one by one.
+    /// `backlog` is `None` while a connection opens or repairs a loss; the connection then sends segments one by one.
     pub fn next(&self, config: &Config, rate: Option<PacingRate>, backlog: Option<Backlog>) -> u32 {
         let Some(backlog) = backlog else { return 1 };
         let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);

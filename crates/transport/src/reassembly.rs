@@ -60,8 +60,8 @@ impl Reassembly {
         reached
     }
 
-    /// Returns the blocks to report with the acknowledgement `ack`, and their number. A duplicate is first and reported once;
-    /// the block that contains it, if above `ack`, is second (RFC 2883 §4).
+    /// Returns the blocks to report with the acknowledgement `ack`, and their number. A duplicate comes first and is reported only once;
+    /// the block that contains it comes second if it is above `ack` (RFC 2883 §4).
     pub(crate) fn sack(&mut self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         let mut count = 0;

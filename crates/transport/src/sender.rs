@@ -138,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// Returns the next segment to send now. Call this after every other call, until it returns `None`.
+    /// Returns the next segment to send now. After each call of another method, call this until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != ConnectionState::Open {
@@ -160,7 +160,7 @@ impl Sender {
         Some(self.transmit(config, now, self.next, len))
     }
 
-    /// Sets whether the host holds the connection back, by a rule such as [`SmallQueue`](crate::SmallQueue). A window
+    /// Sets whether the host holds the connection back, by a rule such as [`SmallQueue`](crate::SmallQueue). This matters because a window
     /// that does not limit the sender does not grow.
     pub fn hold(&mut self, config: &Config, held: bool) {
         let could_send = || {
@@ -194,7 +194,7 @@ impl Sender {
         }
     }
 
-    /// Handles an acknowledgement as [`Self::take_ack`] does. Not inlined, because the callers are rare.
+    /// Handles an acknowledgement as [`Self::take_ack`] does. Not inlined, because calls are rare.
     #[inline(never)]
     fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
@@ -296,7 +296,7 @@ impl Sender {
         }
     }
 
-    /// Returns the time at which to call [`Self::on_timer`]. Every call of another method may change this time, usually to a later one.
+    /// Returns the time at which to call [`Self::on_timer`]. A call of any other method may change this time, usually to a later one.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));

@@ -1,6 +1,6 @@
 //! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15): the reaction point.
 //!
-//! The congestion point is a switch's marker, and the notification point belongs to the responder.
+//! The other parts are elsewhere: the congestion point is a switch's marker, and the notification point belongs to the responder.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -17,7 +17,7 @@ pub struct Config {
     pub increase_period: Duration,
     /// Number of bytes after which the byte counter increases the rate; `None` for no byte counter.
     pub increase_bytes: Option<Bytes>,
-    /// Number F of expiries of the timer, or of the byte counter, that belong to fast recovery.
+    /// Number F of expiries of the timer or of the byte counter after which fast recovery ends.
     pub fast_recovery: u32,
     /// Rate R_AI that an additive increase adds to the target rate.
     pub additive_increase: Rate,

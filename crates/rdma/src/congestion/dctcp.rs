@@ -1,7 +1,7 @@
 //! DCTCP as the authors of HPCC run it over RDMA (`CC_MODE` 8 of their repository): a rate that falls in proportion to the fraction of
 //! marked data.
 //!
-//! A rate r corresponds to a window of r times the round-trip time.
+//! A rate r takes the place of a window of r times the round-trip time.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -120,7 +120,7 @@ mod tests {
     use super::super::testing::{CAPACITY, T, run};
     use super::*;
 
-    /// Acknowledges `acked` bytes up to `number`, when `next` bytes have been sent.
+    /// Acknowledges `acked` new bytes, `number` in total, after `next` bytes have been sent.
     fn ack(flow: &mut Dctcp, config: &Config, [number, acked, next]: [u64; 3], marked: bool) {
         let (now, acked, rtt) = (Instant::ZERO, Bytes(acked), T);
         flow.on_ack(

@@ -25,8 +25,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of the paper's simulations for a round-trip time. W_AI leaves room for 100 flows: W_init·(1 − η)/100
-    /// (SIGCOMM '19, section 3.3).
+    /// Returns the parameters of the paper's simulations for a round-trip time. The additive increase W_AI leaves room for 100 flows:
+    /// W_init·(1 − η)/100 (SIGCOMM '19, section 3.3).
     pub fn sigcomm19(line_rate: Rate, base_rtt: Duration) -> Self {
         let target = 0.95;
         Self {

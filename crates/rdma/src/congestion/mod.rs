@@ -1,6 +1,6 @@
 //! Congestion control of a queue pair: algorithms that turn congestion signals into a rate and a window.
 //!
-//! A new algorithm needs a file here, a line in `algorithms!`, and a variant of [`Config`] with its arms.
+//! A new algorithm needs a file here, a line in `algorithms!`, and a variant of [`Config`] with its match arms.
 
 pub mod connectx;
 pub mod dcqcn;

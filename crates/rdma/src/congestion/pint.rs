@@ -80,7 +80,7 @@ pub struct PortUtilisation {
 
 impl PortUtilisation {
     /// Adds a departing packet to U, and returns U: U ← (1 − τ/T)·U + τ·q/(B·T²) + b/(B·T). τ is the time since the last departure, at most
-    /// T; q is the backlog; b is the size in bytes of the last packet, which was sent in this time.
+    /// T; q is the backlog; b is the size in bytes of the last packet, which was sent during τ.
     pub fn on_departure(&mut self, base_rtt: Duration, hop: &Telemetry) -> f64 {
         let rtt = base_rtt.as_secs_f64();
         let passed = hop.at.saturating_since(self.at).as_secs_f64().min(rtt);

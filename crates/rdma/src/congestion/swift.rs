@@ -1,4 +1,4 @@
-//! Swift (Kumar et al., SIGCOMM '20): a window that follows a target delay, which depends on the window.
+//! Swift (Kumar et al., SIGCOMM '20): a window that keeps the delay near a target, which depends on the window.
 //!
 //! Swift has one window for the fabric and one for the endpoint. This module implements the window for the fabric; simulated hosts have no
 //! endpoint delay.
@@ -36,13 +36,13 @@ pub struct Config {
     pub min_window: f64,
     /// Largest window.
     pub max_window: f64,
-    /// Number of timeouts in a row that reset the window to the smallest one.
+    /// Number of timeouts in a row after which the window falls to the smallest one.
     pub reset_after: u32,
 }
 
 impl Config {
-    /// Returns the parameters of htsim, which its authors call guesses, for packets with `mtu` bytes of data. The first window, and a path
-    /// without hops, are choices of this project.
+    /// Returns the parameters of htsim for packets with `mtu` bytes of data. The authors of htsim call them guesses. The first window, and
+    /// a path without hops, are choices of this project.
     pub fn htsim(mtu: Bytes) -> Self {
         let base_target = Duration::from_micros(20);
         Self {

@@ -40,7 +40,8 @@ fn presets() -> Vec<(Config, Signals)> {
     ]
 }
 
-/// Acknowledges the packet `number` of 1,000 bytes, which waited `waited` in the queue of the only hop. The hop is half busy.
+/// Acknowledges the packet with this `number`. Packets have 1,000 bytes; this one waited `waited` in the queue of the only hop. The hop is
+/// half busy.
 fn ack(
     algorithm: &mut Algorithm,
     config: &Config,

@@ -148,8 +148,8 @@ pub enum Spacing {
     /// itself).
     #[default]
     Uniform,
-    /// Marks are 1 to 1/p − 1 packets apart, uniformly distributed. The count in Fig. 2 includes the packet itself, unless it is the first
-    /// packet above the minimum threshold. ns-2 counts in the same way without `wait_`.
+    /// Marks are 1 to 1/p − 1 packets apart, uniformly distributed. In Floyd and Jacobson's Fig. 2, the count includes the packet itself,
+    /// unless it is the first packet above the minimum threshold. ns-2 counts in the same way without `wait_`.
     Counted,
     /// Marks are 1/p to 2/p − 1 packets apart, uniformly distributed: ns-2's `wait_`.
     Wait,

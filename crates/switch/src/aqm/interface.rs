@@ -61,7 +61,7 @@ pub struct PortView<'a> {
     pub queues: &'a [QueueState],
     /// Bytes waiting at the port.
     pub port_backlog: Bytes,
-    /// Memory of the switch. Markers look up the packet's queue by `account` only when they need it.
+    /// Memory of the switch, in which `account` identifies the packet's queue. Markers look up the queue only when they need it.
     pub buffer: &'a SharedBuffer,
     /// Number of the packet's queue in `buffer`.
     pub account: usize,

@@ -1,8 +1,7 @@
 //! Headroom of a lossless priority group: the bytes that can still arrive after the decision to pause the group's sender.
 //!
 //! [`generic`] adds the bytes that arrive while the PFC frame is delayed, crosses the cable and takes effect. [`sonic_spectrum`] is the
-//! formula that SONiC ships for NVIDIA's chips, which also includes cells, pipelines and margins. Both return the sum and each of its
-//! terms.
+//! formula that SONiC ships for NVIDIA's chips; it also includes cells, pipelines and margins. Both return the sum and each of its terms.
 
 pub mod generic;
 pub mod sonic_spectrum;

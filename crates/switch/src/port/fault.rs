@@ -10,7 +10,8 @@ use crate::discipline::{Discipline, with_discipline};
 
 impl<T: Copy + Default> Port<T> {
     /// Records that the link goes down. All waiting packets are dropped: they free their memory, and their payloads are added to `dropped`.
-    /// Arriving packets are dropped too, until [`Self::link_up`]. The reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
+    /// Arriving packets are dropped too, until [`Self::link_up`]. The reason for all these drops is
+    /// [`DropReason::LinkDown`](super::DropReason::LinkDown).
     ///
     /// The port keeps no packet until the link comes back. Linux resets the queueing discipline of a device without carrier and drops
     /// packets sent to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other

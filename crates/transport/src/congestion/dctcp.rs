@@ -111,8 +111,8 @@ pub struct Dctcp {
 /// Number of 1,024ths in an alpha of 1, for [`Arithmetic::Fixed`].
 const FIXED_ONE: f64 = 1_024.0;
 
-/// Smallest alpha above zero. A smaller alpha would not remove a byte from a cwnd of up to 2³⁰ bytes. RFC 8257 §4.2 requires
-/// that alpha can reach zero, which a decaying fraction never does.
+/// Smallest alpha above zero; smaller values become zero. They would not remove a byte from a cwnd of up to 2³⁰ bytes, and RFC 8257 §4.2
+/// requires that alpha can reach zero, which a decaying fraction never does.
 const NEGLIGIBLE: f64 = 1.0 / (1 << 30) as f64;
 
 impl Dctcp {

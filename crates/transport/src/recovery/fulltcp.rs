@@ -33,7 +33,7 @@ pub(crate) struct FullTcp {
 }
 
 impl FullTcp {
-    /// Returns whether no data is missing or being repaired. After a loss, this is false until all data is acknowledged, because
+    /// Returns whether no data is missing and none is being repaired. After a loss, this is false until all data is acknowledged, because
     /// `fill_from` stays behind the next new data until then.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy

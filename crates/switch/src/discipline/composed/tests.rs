@@ -1,4 +1,4 @@
-//! Tests of queues by class, called directly: the queue that a packet joins, and the limits of the queues and the port.
+//! Tests that call queues by class directly: the queue that a packet joins, and the limits of the queues and the port.
 
 use super::super::testing::{drain, stream};
 use super::*;

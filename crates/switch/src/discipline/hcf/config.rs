@@ -57,7 +57,7 @@ pub enum InitialCredits {
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// HP and LP get half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
+    /// HP and LP get half of the buffer each. If the buffer holds an odd number of packets, the initial HP gets one more.
     #[default]
     Equal,
     /// HP starts with a given share of the buffer, rounded to the nearest packet or byte. LP gets the rest.
@@ -140,7 +140,7 @@ impl Config {
         }
     }
 
-    /// Returns the sizes of the first HP and the first LP.
+    /// Returns the initial sizes of HP and LP.
     pub(super) fn sizes(&self) -> [u64; 2] {
         let whole = self.capacity();
         match self.division {

@@ -286,7 +286,7 @@ impl Rack {
         Some(range)
     }
 
-    /// Sends a probe (RFC 8985 §7.3): new data if there is any, otherwise the last segment; regardless of cwnd.
+    /// Sends a probe regardless of cwnd (RFC 8985 §7.3): new data if there is any, otherwise the last segment.
     fn probe(&mut self, unsent: Option<Range>, data: Outstanding, now: Instant) -> Option<Range> {
         let fresh = self.send(unsent, now);
         let is_retransmission = fresh.is_none();
