@@ -178,7 +178,7 @@ impl ReadRequester {
             return;
         }
         self.retries += 1;
-        // A gap in the responses to the new request is detected as in those to the first.
+        // A gap in the responses to the new request is detected like a gap in those to the first request.
         self.naked = false;
         self.go_back(self.expected);
     }

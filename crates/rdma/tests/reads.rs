@@ -232,7 +232,7 @@ fn at_most_the_limit_of_reads_is_outstanding() {
 
 #[test]
 fn a_gap_in_the_responses_requests_the_rest_again() {
-    // Packets 0 is the request, 1 to 10 are the responses 0 to 9. Response 3 is lost.
+    // Packet 0 is the request, and packets 1 to 10 are the responses 0 to 9. Response 3 is lost.
     let mut pair = Reads::losing(reads(16), &[4]);
     pair.post(ns(0), 10_000);
     pair.run();

@@ -100,7 +100,7 @@ fn an_acknowledgement_carries_every_mark_since_the_last_one() {
     );
     let reply = take(&mut responder, &config, 2, true, false).unwrap();
     assert!(!reply.marked, "the mark was reported");
-    // A dropped packet was marked by the same queue.
+    // The mark of a dropped packet is reported too, because the same queue set it.
     assert!(take(&mut responder, &config, 5, false, true).unwrap().marked);
     assert_eq!(take(&mut responder, &config, 6, false, true), None);
     assert!(take(&mut responder, &config, 3, true, false).unwrap().marked);

@@ -319,7 +319,7 @@ macro_rules! markers {
             }
         )*
 
-        // The copies for out-of-line markers let the compiler keep all values in registers for the plain markers.
+        // The copies for out-of-line markers let the compiler keep all values in registers for the markers without a box.
         impl Aqm for Marker {
             fn hears(&self) -> Hears {
                 match self {

@@ -310,7 +310,7 @@ impl Aqm for MqEcn {
 }
 
 /// Raises `base` to `exponent` by repeated multiplication. It replaces `libm::pow`, which took 3 % of a run's time, because a port that was
-/// idle raises a power for nearly every packet.
+/// idle computes a power for nearly every packet.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {
