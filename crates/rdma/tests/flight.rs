@@ -1,4 +1,4 @@
-//! A network that delays, loses, duplicates and marks packets, for both kinds of queue pairs.
+//! A network that delays, loses, duplicates and marks packets, for queue pairs with READs and with other operations.
 
 use std::collections::BTreeMap;
 

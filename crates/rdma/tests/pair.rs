@@ -72,7 +72,7 @@ pub(crate) struct Pair<'a> {
     acked: u64,
     /// First PSN that has not arrived.
     missing: u64,
-    /// Later PSNs that have arrived.
+    /// PSNs above `missing` that have arrived.
     arrived: BTreeSet<u64>,
 }
 

@@ -64,7 +64,7 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Creates a queue pair over a network that loses the packets with these places in the order of sending.
+    /// Creates a queue pair over a network that loses the packets at these positions in the order of sending.
     fn losing(config: Config, places: &'a [usize]) -> Self {
         let mut place = 0;
         Self::new(config, move |_| {

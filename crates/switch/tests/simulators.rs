@@ -1,9 +1,9 @@
 //! The ingress book with the rules of HPCC's simulator (`switch-mmu.cc` of alibaba-edu/High-Precision-Congestion-Control) and of
 //! ns3-datacenter (`switch-mmu.cc` of inet-tub/ns3-datacenter).
 //!
-//! In the tests of HPCC's simulator, a switch of three ports with 100,000 bytes. The headroom of a link of 100 Gb/s and 500 ns is 3 · 6,250 = 18,750 bytes, and each port
-//! reserves 4,096 bytes. `ConfigNPort` leaves 100,000 − 3 · (18,750 + 4,096) = 31,462 bytes to share, and `GetPfcThreshold` is an eighth of
-//! their free part, rounded down.
+//! The tests of HPCC's simulator use a switch of three ports with 100,000 bytes. The headroom of a link of 100 Gb/s and 500 ns is 3 · 6,250
+//! = 18,750 bytes, and each port reserves 4,096 bytes. `ConfigNPort` leaves 100,000 − 3 · (18,750 + 4,096) = 31,462 bytes to share, and
+//! `GetPfcThreshold` is an eighth of their free part, rounded down.
 
 use shallows_core::Bytes;
 use shallows_switch::buffer::Cell;

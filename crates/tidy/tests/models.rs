@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tidy::{complain, files, read, root, short};
 
-/// Maximum number of files that name a model: its own file, the list of its kind, its key in scenarios, and the check of that key.
+/// Maximum number of files that name a model: its own file, the file in [`KINDS`], its key in scenarios, and the check of that key.
 const MOST: usize = 4;
 
 /// For each kind of model, the file and name of its enum, and other enums that have a variant for each model.
