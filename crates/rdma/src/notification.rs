@@ -20,7 +20,7 @@ pub(crate) struct Cause {
 pub(crate) struct NotificationPoint {
     /// End of the interval that began with the last CNP.
     interval_end: Instant,
-    /// Whether a packet of the current interval causes another CNP at the interval's end, where the next interval begins.
+    /// Whether a packet of the current interval has caused a CNP, which is sent when this interval ends and the next one begins.
     continues: bool,
     /// CNPs that will leave, and the times at which they leave.
     pending: VecDeque<(Instant, Cause)>,

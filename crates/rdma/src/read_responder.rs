@@ -38,7 +38,7 @@ pub struct ReadResponder {
 /// Unsent responses to one request.
 #[derive(Clone, Copy, Debug)]
 struct Read {
-    /// PSN of the next response, and the PSN after the last response.
+    /// PSN of the next response; `end` is the PSN after the last response.
     psn: u64,
     end: u64,
     /// Number of bytes that precede the next response in the data of the queue pair.

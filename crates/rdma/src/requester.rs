@@ -27,10 +27,10 @@ pub struct Stats {
 /// Reason for which a queue pair has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The retransmission timer expired more often in a row than [`Config::retry_count`] allows. With adaptive timeouts, it expired after
+    /// The retransmission timer expired more times in a row than [`Config::retry_count`] allows. With adaptive timeouts, it expired after
     /// at least [`Config::retry_count`] times [`Config::timeout`] without progress.
     RetriesExhausted,
-    /// The responder had no receive work request more often in a row than [`Send::rnr_retry`](crate::Send::rnr_retry) allows.
+    /// The responder lacked a receive work request more times in a row than [`Send::rnr_retry`](crate::Send::rnr_retry) allows.
     RnrRetriesExhausted,
 }
 

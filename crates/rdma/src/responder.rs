@@ -20,7 +20,8 @@ pub struct Responder {
     expected: u64,
     /// Number of bytes in the packets before `expected`.
     received: u64,
-    /// Packets above a gap, with the number of bytes up to the end of each packet. Go-back-N holds only packets within its tolerance.
+    /// Packets above a gap, with the number of bytes up to the end of each packet. Go-back-N holds only packets within its tolerance of
+    /// reordering.
     held: Ranges<u64>,
     /// Whether a NAK for `expected` was sent.
     naked: bool,

@@ -137,7 +137,7 @@ impl Receiver {
         acks
     }
 
-    /// Returns whether too few segments have arrived since the last acknowledgement for another acknowledgement (RFC 5681 §4.2).
+    /// Returns whether fewer segments have arrived since the last acknowledgement than require another one (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;

@@ -1,4 +1,4 @@
-//! TCP Small Queues: the limit of a connection's data in its own host.
+//! TCP Small Queues: the limit on a connection's data in its own host.
 //!
 //! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket keep about a millisecond's worth of data in its host's queues, and
 //! wakes the socket after one of its buffers has left. The limit counts the memory of buffers (`sk_wmem_alloc`). Not modelled: the doubled

@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 /// Rate and window that limit a requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Rate at which packets leave, in bytes on the wire.
+    /// Rate at which packets leave; it counts all bytes on the wire.
     pub rate: Rate,
     /// Limit of outstanding bytes; `None` for no limit. If nothing is outstanding, one packet may leave even if it exceeds the limit.
     pub window: Option<Bytes>,

@@ -109,7 +109,7 @@ pub(super) struct Meter {
     averages: Box<[f64]>,
 }
 
-/// Backlog to read. The common cases are separate variants, so that a reading costs one comparison.
+/// Backlog that a meter reads. The common cases are separate variants, so that a reading costs one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,

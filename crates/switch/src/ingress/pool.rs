@@ -29,7 +29,7 @@ pub(super) enum Place {
     Headroom,
 }
 
-/// Room for a packet in its group.
+/// Room for a packet in its group: the number of cells, and the memory for those beyond the reserved cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub(super) cells: u64,

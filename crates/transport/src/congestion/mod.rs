@@ -38,7 +38,7 @@ pub enum Config {
     Cubic(cubic::Config),
     /// DCTCP with a brake for incast (Pulser, ANCS '19).
     Pulser(pulser::Config),
-    /// A rate and a deadline, for tests.
+    /// A congestion control for tests, with a rate and a deadline.
     #[cfg(test)]
     Timed(testing::Config),
 }

@@ -14,7 +14,8 @@ pub(crate) struct Dialect {
     pub(crate) back_off_ends: BackOffEnds,
     /// Acknowledgements with ECE that cut the window.
     pub(crate) ece: Ece,
-    /// Whether a loss in a window that was already cut for ECN is recorded as the cause of that cut. The window is not cut again.
+    /// Whether a loss in a window that was already cut for ECN replaces ECN as the recorded cause of the cut. The window is not cut again
+    /// in either case.
     pub(crate) loss_replaces_cut_for_ecn: bool,
     /// Whether a lost SYN only delays the connection. By the RFCs it also makes the window smaller (RFC 5681 §3.1) and the timer longer
     /// (RFC 6298 §5.7).
