@@ -1,7 +1,7 @@
 //! The retransmission timeout from measured round-trip times (RFC 6298).
 //!
-//! The gains assume one sample per round trip. RFC 7323 appendix G scales the gains if every acknowledgement gives a sample; Linux, ns-2
-//! and this file do not scale them.
+//! The gains of the averages assume one sample per round trip. RFC 7323 appendix G scales the gains if every acknowledgement gives a
+//! sample; Linux, ns-2 and this file do not scale them.
 
 use shallows_core::Duration;
 

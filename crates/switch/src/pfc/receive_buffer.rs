@@ -35,7 +35,7 @@ pub struct ReceiveBuffer<T> {
 
 impl ReceiveConfig {
     /// Returns the time in which the host reads a packet of this size: the time for its bytes or the time per packet, whichever is longer.
-    /// The host processes a packet while it still reads the packet's bytes.
+    /// The two overlap, because the host processes a packet while it still reads the packet's bytes.
     fn read_time(&self, size: Bytes) -> Duration {
         self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)).max(self.packet_time)
     }

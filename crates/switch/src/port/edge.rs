@@ -226,8 +226,8 @@ impl Edge {
         }
     }
 
-    /// Returns whether the buffer and the enqueue markers admit a packet to `queue`, and sets the marks of these markers in its header.
-    /// `found` is the memory that [`super::Port::room`] has found, if any.
+    /// Returns whether the buffer and the enqueue markers admit a packet to `queue`, and sets in its header the marks that the markers
+    /// choose. `found` is the memory that [`super::Port::room`] has found, if any.
     #[inline(always)]
     fn admit<T: Copy, W: Waiting<T>>(
         &mut self,
