@@ -1,4 +1,4 @@
-"""Compare Shallows with ns-2 on short flows through one slow link: per flow, per queue, and in speed.
+"""Compare Shallows with ns-2 on short flows through one slow link: completion times, packets and speed.
 
 The comparison is part of `make bench`, and covers Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED,
 RED with defaults, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a table, and fails if a flow

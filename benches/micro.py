@@ -128,7 +128,7 @@ def count_ports(binary: Path, count: int) -> dict[str, dict[str, float]]:
 
 
 def main() -> int:
-    """Count, print, and compare with a baseline if one is given."""
+    """Count instructions, print the counts, and compare them with a baseline if one is given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--baseline", type=Path, help="JSON of an earlier version to compare with")
     parser.add_argument(

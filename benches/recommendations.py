@@ -211,7 +211,7 @@ class Rival:
 
 
 def examine(number: int, flows: int, times: float, most: float, jobs: int) -> dict[str, Any]:
-    """Run the race and the long sweep in one fabric, then undecided rivals; return a row of the table."""
+    """Run the race, the long sweep, and more seeds of undecided rivals in one fabric; return a table row."""
     fabric, folder = draw(number, flows), FOLDER / str(number)
     race = Race(fabric, candidates(fabric), folder / "race", choose_engine("local", jobs))
     run_to_end(race, 1e9, lambda *_: None)

@@ -64,7 +64,7 @@ def size_at(share: float) -> int:
 
 
 def arrivals_per_second(load: float) -> float:
-    """Return the number of flows per second that use `load` of the capacity from leaves to spines."""
+    """Return the number of flows per second at which the links from leaves to spines have this load."""
     hosts_per_leaf = HOSTS // LEAVES
     crossing = (HOSTS - hosts_per_leaf) / (
         HOSTS - 1

@@ -76,7 +76,7 @@ class _Page:
                     self._find(choice, here, label, tables)
 
     def _tables_of(self, value: Schema) -> Iterator[str]:
-        """Yield the names of definitions with keys to which a value refers, directly or through others."""
+        """Yield the names of definitions that have keys and that a value refers to, directly or not."""
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = [definition, *definition.get("oneOf", [])]

@@ -31,7 +31,7 @@ SEEDS = [1, 2, 3, 4, 5]
 
 @dataclass(frozen=True)
 class Mix:
-    """Two services with the same flow sizes: a file or a built-in distribution, and its mean."""
+    """Two services with equal flow sizes: the distribution (a file or a built-in name) and the mean size."""
 
     name: str
     sizes: str
@@ -118,7 +118,7 @@ class Scheme:
 
 
 def said(advice: Advice) -> str:
-    """Return a rule with its numbers and source, for a comment."""
+    """Return a comment with the formula of a rule, its inputs, its result and its source."""
     return f"{advice.formula} = {advice.text} ({advice.given}); {advice.source}"
 
 
@@ -404,7 +404,7 @@ def traffic(fabric: Fabric, load: float, *, queries: bool) -> str:
 
 
 def sweep_over_loads(fabric: Fabric, loads: tuple[float, ...], *, queries: bool) -> str:
-    """Return the axes of loads and seeds; the warm-up is the same share of every run."""
+    """Return the axes of loads and seeds, and each load's warm-up, which is the same share of every run."""
     together: dict[str, list[Any]] = {
         "workload.0.load": [],
         "workload.1.load": [],
@@ -577,7 +577,7 @@ Schemes that are not listed are best with their own rule.
 
 
 def tuned() -> Iterator[Scheme]:
-    """Yield all schemes with the numbers of their rules, then those with a better number in grid.toml."""
+    """Yield all schemes as their rules set them, then tuned copies of those that grid.toml improves."""
     yield from (replace(each, why=()) for each in schemes(SHORT))
     for factor in sorted({*TUNED.values()}):
         for each in schemes(SHORT, factor):

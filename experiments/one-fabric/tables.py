@@ -99,7 +99,7 @@ def described(table: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the table of runs, and the description of the data set."""
     table = rows(Path(sys.argv[1]))
     FOLDER.mkdir(exist_ok=True)
     with (FOLDER / "points.csv").open("w", newline="", encoding="utf-8") as file:

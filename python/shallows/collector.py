@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pause the collector while many lasting objects are created.
+    """Pause the garbage collector while many lasting objects are created.
 
     The collector runs after a number of new objects (`gc.set_threshold`), and every few runs it traverses all
     objects of the process. This takes half of the time to read a configuration of 80,000 lines. Reference

@@ -214,7 +214,7 @@ def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Return a chart's `Line` with a point for each candidate, and the interval of the vertical value."""
+    """Return a chart's `Line` with a point for each setting, and interval bars of the vertical values."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)

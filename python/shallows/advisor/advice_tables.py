@@ -97,7 +97,7 @@ def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list
 def _of_lossless(
     found: Answer, chosen: Candidate, today: Candidate | None
 ) -> list[tuple[str, Said, Said, str]]:
-    """Return the numbers of lossless classes in a setting."""
+    """Return table rows for the priority groups of lossless classes: limit, headroom and weights."""
     mine, theirs = chosen.groups, today.groups if today else None
     if mine is None:
         return []
@@ -168,7 +168,7 @@ def _cost(judged: Judgement) -> list[str]:
 
 
 def decisions(found: Answer) -> Table:
-    """Tabulate every candidate versus the recommended one, in every measure."""
+    """Tabulate every candidate setting versus the recommended one, in every measure."""
     assert found.recommendation is not None  # noqa: S101
     recommended = found.recommendation
     first = recommended.standing
@@ -250,7 +250,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name, for each kind of change of the fabric, the first level at which another setting is better."""
+    """Return the first level of each kind of fabric change at which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -263,7 +263,7 @@ def _flips(found: Answer) -> str:
 
 
 def dropped(found: Answer) -> Table:
-    """Tabulate the dropped candidates, each with the candidate that beat it and the deciding interval."""
+    """Tabulate the dropped settings, each with the setting that beat it and the deciding interval."""
     race = found.race
     rows = [
         [each.name, each.by, str(each.seeds), _told(each.changes)] for each in (race.drops if race else [])
@@ -273,7 +273,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change of one measure with its interval: the change whose upper limit is lowest."""
+    """Format the change whose interval has the lowest upper limit, together with that interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

@@ -38,7 +38,7 @@ def advise(
     jobs: int | None = None,
     rules_only: bool = False,
 ) -> Answer:
-    """Recommend settings for a fabric's switches, by rules and by simulation of candidates.
+    """Recommend settings for a fabric's switches, by rules and by simulation of candidate settings.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def simulate(
     on_round: OnRound = lambda *_: None,
     on_variation: OnVariation = lambda *_: None,
 ) -> None:
-    """Simulate candidates, recommend one, and store the results in `found` (see `answer.answer`).
+    """Simulate candidate settings, recommend one, and store the results in `found` (see `answer.answer`).
 
     Raises
     ------

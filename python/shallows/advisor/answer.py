@@ -1,4 +1,4 @@
-"""Answer to a fabric's operator: rules, simulated candidates, recommendation and sensitivity analysis."""
+"""Answer to a fabric's operator: rules, simulated settings, recommendation and sensitivity analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def chosen(self) -> Candidate:
-        """Return the recommended setting; before a race, the first candidate that rules give."""
+        """Return the recommended setting; before any simulation, the first setting that rules give."""
         if self.recommendation is not None:
             return self.recommendation.candidate
         return candidates(self.fabric)[0]
@@ -188,7 +188,7 @@ def answer(
     on_variation: OnVariation,
     most_rounds: int = 64,
 ) -> None:
-    """Simulate candidates, recommend a setting and analyse its sensitivity; store the results in `found`.
+    """Simulate settings, recommend one and analyse its sensitivity; store the results in `found`.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _say_nothing(*_: object) -> None:
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
-    """Compare the recommendation with the current setting or the first default, by class."""
+    """Compare the recommendation with the current setting, or else a vendor's first default, by class."""
     race, recommended = found.race, found.recommendation
     if race is None or recommended is None:
         return "", []

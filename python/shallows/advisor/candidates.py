@@ -1,4 +1,4 @@
-"""Candidate settings to simulate: rules, vendors' defaults, and values between them, as the chip supports.
+"""Candidate settings to simulate: those of rules and vendors, and values in between that the chip supports.
 
 The order is fixed: the current setting, rules, defaults, values in between. The earlier of two equally good
 candidates is recommended, so numbers with a reason come first.
@@ -155,7 +155,7 @@ DEFAULTS = (
 
 
 def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate]:
-    """Return all distinct candidates in order; the current setting is always included."""
+    """Return all distinct settings to simulate, in a fixed order, including the current setting."""
     found: list[Candidate] = []
     mine = [*_rules(fabric), *_defaults(fabric), *_between(fabric)]
     if fabric.lossless:
@@ -167,7 +167,7 @@ def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate
 
 
 def _with_groups(fabric: Fabric, mine: Sequence[Candidate]) -> list[Candidate]:
-    """Return candidates with the planned priority groups, and candidates with other groups and weights."""
+    """Return settings with the planned priority groups, and settings that vary groups and weights."""
     groups, lossy = planned(fabric), fabric.has_lossy
     # The simulation of lossless classes has no markers that act when packets leave.
     found = [replace(each, groups=groups, lossy=lossy) for each in mine if each.sojourn is None]
@@ -183,7 +183,7 @@ def _with_groups(fabric: Fabric, mine: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _jointly(fabric: Fabric, standard: Candidate, base: Groups) -> Iterator[Candidate]:
-    """Yield every combination of weights, α of priority groups and headroom, with the standard marking."""
+    """Yield the standard setting with every combination of weights, α of priority groups and headroom."""
     for weights, alpha, (name, headroom) in product(
         (None, *_weightings(fabric)), _group_alphas(fabric, base), _headrooms(fabric, base)
     ):
@@ -217,7 +217,10 @@ def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
 
 
 def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
-    """Yield names and groups: with headroom as planned, then with the other kind (separate or pooled)."""
+    """Yield pairs of a name and priority groups.
+
+    Headroom is first as planned, then of the other kind: separate for each group, or pooled.
+    """
     yield "", base
     if {"headroom", "headroom_pool"} & {*fabric.fixed}:
         return
@@ -319,7 +322,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield candidates with thresholds, ramps and values of α near the values that rules give."""
+    """Yield settings with thresholds, ramps and values of α near the values that rules give."""
     limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:

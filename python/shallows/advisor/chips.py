@@ -31,7 +31,7 @@ class Sourced(Generic[T]):
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports of a chip that have the same rate: their number, and the rate in bit/s."""
+    """Ports of a chip that have the same rate: their count, and the rate in bit/s."""
 
     count: int
     rate: int

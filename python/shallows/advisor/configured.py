@@ -73,7 +73,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
 def target_of(
     before: Switch | None, fabric: Fabric, chosen: Candidate, *, drops_not_ect: bool | None = None
 ) -> Switch:
-    """Return the current configuration with the marking curves and α of a candidate.
+    """Return the current configuration with the marking curves and α of a candidate setting.
 
     A queue that already has a marking curve keeps that curve's colours, and still drops packets that are not
     ECN-capable if it did so before. For a queue without a curve, `drops_not_ect` decides whether such packets
@@ -193,7 +193,7 @@ def _profile(
 
 
 def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
-    """Return the configuration with the candidate's pool curve set at the pool that the queues use."""
+    """Return the configuration with the candidate setting's pool curve at the pool that the queues use."""
     if chosen.pool is None:
         return switch
     pools = switch.pools or (Pool(POOL, "egress", int(fabric.buffer.pool)),)
@@ -208,7 +208,7 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """Return `after` as written in this format and read back; None if it cannot be read back."""
+    """Write the configuration `after` in a format, and read it back; None if it cannot be read back."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")

@@ -1,4 +1,4 @@
-"""Weights and priority groups of a candidate in a switch's configuration."""
+"""Weights and priority groups of a candidate setting, in a switch's configuration."""
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
@@ -22,7 +22,7 @@ from shallows.quantity import size
 
 
 def with_groups(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
-    """Return the configuration with the weights and priority groups of a candidate.
+    """Return the configuration with the weights and priority groups of a candidate setting.
 
     Only settings that differ from the current ones change. A pool shrinks by the bytes that headroom gains,
     as in the simulation.
@@ -65,7 +65,7 @@ def with_groups(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def left_out(switch: Switch, chosen: Candidate) -> list[str]:
-    """Return the settings of priority groups for which a configuration has no place."""
+    """Return the settings of priority groups that a configuration cannot express."""
     groups = chosen.groups
     if groups is None or groups.pool is None or any(each.headroom == groups.pool for each in switch.pools):
         return []

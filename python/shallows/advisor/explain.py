@@ -393,7 +393,7 @@ def _dropped_early(resolved: Resolved, each: Class) -> str:
 
 
 def _unknown(resolved: Resolved) -> Iterator[str]:
-    """Yield sentences about queues with a line on marking or dropping that was not understood."""
+    """Yield sentences about queues for which a line on marking or dropping was not understood."""
     for classes in together(resolved.classes, lambda each: each.unread):
         each = classes[0]
         if each.unread is None:

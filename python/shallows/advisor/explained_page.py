@@ -89,7 +89,7 @@ def _charts(resolved: Resolved) -> list[Block]:
 
 
 def _in(line: Line, unit: Unit) -> Line:
-    """Return a line with its backlogs converted from bytes to this unit."""
+    """Return a chart line with its backlogs converted from bytes to this unit."""
     return replace(line, points=[(x / unit.size, y) for x, y, *_ in line.points])
 
 

@@ -126,7 +126,7 @@ class Fabric:
 
     @property
     def need(self) -> float:
-        """Return the largest λ of all classes' transports; λ is the K that a transport needs, per BDP."""
+        """Return the largest λ of the classes' transports; a transport needs a threshold K of λ BDPs."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property

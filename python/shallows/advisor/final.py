@@ -1,4 +1,4 @@
-"""End of a race: more seeds for the best candidate and for rivals that may beat it by more than 3 %.
+"""End of a race of settings: more seeds for the best one, and for rivals that may beat it by more than 3 %.
 
 A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. The few seeds of
 a race show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
@@ -19,7 +19,7 @@ RESOLVED = "nobody is left who may be better than the best by more than what cou
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-    """Run a race, then more seeds until the best is decided, or the budget or `most_rounds` is reached.
+    """Run a race, then more seeds until the best setting is decided, or the budget or `most_rounds` is used.
 
     Raises
     ------

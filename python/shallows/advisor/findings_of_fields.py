@@ -1,4 +1,4 @@
-"""Findings about inconsistent fields: modes of pools, maps for PFC, and the PFC watchdog."""
+"""Findings about inconsistent fields: modes of pools, PFC maps, and the PFC watchdog."""
 
 from collections.abc import Iterator
 

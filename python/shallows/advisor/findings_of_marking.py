@@ -143,7 +143,7 @@ def _drops_early(resolved: Resolved, each: Class) -> bool:
 
 
 def not_known(resolved: Resolved) -> Iterator[Finding]:
-    """Find queues with a line about marking or dropping that was not understood."""
+    """Find queues for which a line on marking or dropping was not understood."""
     for classes in together(resolved.classes, lambda each: (each.unread, each.curve is None)):
         source = classes[0].unread
         if source is None:
@@ -524,7 +524,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Yield queues that mark, with their curves; only one of queues that differ only in number and ports."""
+    """Yield queues that mark, with their curves; queues that differ only in number and ports count once."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

@@ -91,7 +91,7 @@ def marks_after_pauses(resolved: Resolved) -> Iterator[Finding]:
 def _thresholds(
     resolved: Resolved, each: Class, limit: Limit, kmin: int, ports: int
 ) -> Mapping[str, Any] | None:
-    """Return the engine's thresholds of pauses for the priority group of a queue; None if unknown."""
+    """Return the pause thresholds that the engine computes for a queue's priority group; None if unknown."""
     group = each.group
     if not 2 <= ports <= MOST_PORTS or each.rate is None or group is None:
         return None

@@ -39,7 +39,7 @@ class Groups:
 
     @property
     def text(self) -> str:
-        """Return the numbers that candidates vary, in one line."""
+        """Return the numbers in which candidate settings differ, in one line."""
         alpha = self.alpha
         share = f"α {alpha:g}" if alpha >= 1 else f"α 1/{1 / alpha:g}"
         limit = share if self.limit is None else f"limit {size(self.limit)}"
@@ -131,7 +131,7 @@ def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None
 def thresholds(
     wire: Wire, ports: int, shared: int, groups: Groups, classes: int, kmin: int, cell: int | None = None
 ) -> dict[str, Any] | None:
-    """Return when a switch pauses its senders, and whether queues that mark from `kmin` on mark before that.
+    """Return when a switch pauses its senders, and whether queues with the threshold `kmin` mark before that.
 
     The switch has equal ports, lossless classes only, and this shared memory. The result is a row of the
     engine's table *Pauses (PFC)*; None if the engine rejects the switch.

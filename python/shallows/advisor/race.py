@@ -1,4 +1,4 @@
-"""Race of candidates: each round adds one seed to every remaining candidate, and drops beaten candidates.
+"""Race of candidate settings: each round adds one seed to every remaining one, and drops beaten ones.
 
 All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
@@ -69,7 +69,7 @@ OnRound = Callable[["Progress", Mapping[int, dict[str, Any]], Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class Objective:
-    """A measure at one load, in which candidates are compared."""
+    """A measure at one load, by which candidate settings are compared."""
 
     goal: Goal
     load: float
@@ -94,7 +94,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Drop:
-    """A dropped candidate, with the reason."""
+    """A dropped candidate setting, with the reason."""
 
     name: str
     by: str
@@ -156,7 +156,7 @@ class Race:
 
     @property
     def shown(self) -> list[Objective]:
-        """Return the measures that the answer shows beside the objectives, at the highest load."""
+        """Return the measures that the answer shows in addition to the objectives, at the highest load."""
         if not self.fabric.lossless:
             return []
         highest = max(self.fabric.loads)
@@ -169,7 +169,7 @@ class Race:
         self.objectives = objectives(self.fabric)
 
     def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-        """Run rounds until comparisons drop no more candidates, or the next round would exceed the budget.
+        """Run rounds until comparisons drop no more settings, or the next round would exceed the budget.
 
         The first round always completes.
 
@@ -206,7 +206,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds and all missing seeds of these candidates, then drop beaten candidates."""
+        """Run `count` more seeds and all missing seeds of these settings, then drop beaten settings."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in self._with_today(names):
@@ -218,7 +218,7 @@ class Race:
         self._look()
 
     def _round(self, progress: Progress, on_round: OnRound) -> None:
-        """Run one more seed of each remaining candidate, at each load."""
+        """Run one more seed of each remaining setting, at each load."""
         self._run(self._with_today(self.kept), [self.rounds + 1], progress, on_round)
         self.rounds += 1
         self._reinstate(progress, on_round)
@@ -226,7 +226,7 @@ class Race:
             self._choose()
 
     def _reinstate(self, progress: Progress, on_round: OnRound) -> None:
-        """Take back candidates that an invalid candidate had beaten, and run their missing seeds."""
+        """Take back settings that an invalid setting had beaten, and run their missing seeds."""
         while undone := [drop for drop in self.drops if drop.by in self.invalid]:
             self.drops = [drop for drop in self.drops if drop not in undone]
             for name in (drop.name for drop in undone if drop.name not in self.invalid):
@@ -257,11 +257,11 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names; add an invalid current setting, because answers compare others with it."""
+        """Return the names; add an invalid current setting too, because answers compare others with it."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
-        """Reject a race in which every candidate is invalid."""
+        """Reject a race in which every setting is invalid."""
         if not self.kept:
             name = self.candidates[0].name
             raise ShallowsError(
@@ -281,7 +281,7 @@ class Race:
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
-        """Drop, in the fixed order, the candidates that another remaining candidate beats."""
+        """Drop, in a fixed order, the settings that another remaining setting beats."""
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
@@ -298,7 +298,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate's estimates beat another's; if not, intervals need not be computed."""
+        """Return whether one setting's estimates beat another's; if not, intervals need not be computed."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -312,7 +312,7 @@ class Race:
     def _beats(
         self, one: str, other: str, confidence: float
     ) -> tuple[tuple[str, float, float, float], ...] | None:
-        """Return the changes by which one candidate beats another; None if it does not beat the other."""
+        """Return the changes by which one setting beats another; None if it does not beat the other."""
         changes, better = [], False
         for objective in self.objectives:
             found = self.judge(objective, other, one, confidence)
@@ -326,17 +326,17 @@ class Race:
     def judge(
         self, objective: Objective, baseline: str, other: str, confidence: float = CONFIDENCE
     ) -> Judgement:
-        """Judge one candidate versus another in one objective, over their common seeds."""
+        """Judge one setting versus another in one objective, over their common seeds."""
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
-        """Return whether one candidate is better than another in the goals, as `decide` defines it."""
+        """Return whether one setting is better than another in the goals, as `decide` defines it."""
         changes = [(goal.delta, self.judge(goal, other, one, confidence).change) for goal in goals]
         known = [(delta, change) for delta, change in changes if change is not None]
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value in an objective, over all seeds in which the value was measured."""
+        """Return a setting's value in an objective, over all seeds in which the value was measured."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
@@ -346,7 +346,7 @@ class Race:
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:
-        """Return the number of seeds under which a candidate has run."""
+        """Return the number of seeds with which a setting has run."""
         return len(next(iter(self.measured.values()))[name])
 
 
@@ -381,7 +381,7 @@ def run_set(
     on_update: Callable[[Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     metrics: Sequence[Metric],
 ) -> Ran:
-    """Run candidates at loads under seeds, as points of a sweep, and read the results.
+    """Run settings at each load and with each seed, as points of a sweep, and read the results.
 
     Raises
     ------
@@ -460,7 +460,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """Judge one candidate versus another in one metric, over the common seeds that have the metric."""
+    """Judge one setting versus another in one metric, over the seeds in which both have the metric."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]

@@ -1,4 +1,4 @@
-"""Choice of the recommended setting among a race's candidates, and its comparison with all other settings."""
+"""Choice of the recommended setting after a race, and comparison of that setting with all others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
 @dataclass(frozen=True)
 class Beside:
-    """Value of a candidate in one objective, and its comparison with the recommended candidate."""
+    """Value of a setting in one objective, and its comparison with the recommended setting."""
 
     objective: Objective
     value: float | None
@@ -37,7 +37,7 @@ class Beside:
 
     @property
     def verdict(self) -> Verdict:
-        """Return the verdict on this candidate versus the recommended one."""
+        """Return the verdict on this setting versus the recommended one."""
         return self.judgement.verdict
 
     @property
@@ -68,7 +68,7 @@ def _difference(metric: Metric, value: float) -> str:
 
 @dataclass(frozen=True)
 class Standing:
-    """State of a candidate at the end of the race: its values, comparisons and bounds."""
+    """State of a candidate setting at the end of the race: its values, comparisons and bounds."""
 
     candidate: Candidate
     seeds: int
@@ -97,16 +97,16 @@ class Recommendation:
 
     @property
     def standing(self) -> Standing:
-        """Return the standing of the recommended candidate."""
+        """Return the standing of the recommended setting."""
         return self.of(self.candidate.name)
 
     def of(self, name: str) -> Standing:
-        """Return the standing of a candidate."""
+        """Return the standing of a candidate setting."""
         return next(each for each in self.standings if each.candidate.name == name)
 
 
 def recommend(race: Race) -> Recommendation:
-    """Choose among the remaining candidates.
+    """Choose among the candidate settings that remain after a race.
 
     Candidates that keep all bounds are preferred, then those for which a bound is undecided. If every
     candidate misses a bound, the one that misses it least is chosen. Among several preferred candidates, the
@@ -150,7 +150,7 @@ def _goals(race: Race) -> list[Objective]:
 def own_interval(
     metric: Metric, by_seed: Mapping[int, Sample], confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """Return the interval of a candidate's value over its seeds.
+    """Return the interval of a candidate setting's value over its seeds.
 
     The result is None with fewer than three seeds, or with too few flows for the metric's percentile.
     """
@@ -170,7 +170,7 @@ def own_interval(
 
 
 def _bound(race: Race, objective: Objective, name: str) -> str:
-    """Decide whether a candidate keeps the bound of a goal."""
+    """Decide whether a candidate setting keeps the bound of a goal."""
     found = own_interval(objective.metric, race.measured[objective.load][name])
     bound = objective.goal.bound
     if found is None or bound is None:
@@ -195,7 +195,7 @@ def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict
 def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
-    """Return the candidate that exceeds its bounds least; called if every candidate misses a bound."""
+    """Return the setting that exceeds its bounds least; called if every setting misses a bound."""
     missed = [
         {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
         for one in bounded
@@ -204,7 +204,7 @@ def _least_missing(
 
 
 def contenders(race: Race) -> list[str]:
-    """Return the best candidate by estimates, and the rivals that may be better by more than `race.DELTA`.
+    """Return the best setting by estimates, and the rivals that may be better by more than `race.DELTA`.
 
     The result is empty if there is no such rival, if goals have weights, or if all candidates miss a bound.
     """
@@ -222,7 +222,7 @@ def contenders(race: Race) -> list[str]:
 
 
 def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
-    """Return the goals with a bound, and for each candidate whether it keeps these bounds."""
+    """Return the goals with a bound, and for each candidate setting whether it keeps these bounds."""
     bounded = [each for each in _goals(race) if each.goal.bound is not None]
     return bounded, {
         each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
@@ -230,7 +230,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the candidates whose bounds are in the best state, and this state (see `_state`)."""
+    """Return the settings whose bounds are in the best state, and this state (see `_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -241,9 +241,9 @@ def _is_weighed(race: Race) -> bool:
 
 
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
-    """Return whether one candidate beats another by more than the indifference zone; None if undecided.
+    """Return whether one setting beats another by more than the indifference zone; None if undecided.
 
-    `count` candidates share the error probability of one comparison of all candidates.
+    `count` settings share the error probability of one comparison of all settings.
     """
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))
@@ -251,7 +251,7 @@ def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | N
 
 
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the first candidate that no other beats by more than `race.DELTA`, and the deciding goal."""
+    """Return the first setting that no other beats by more than `race.DELTA`, and the deciding goal."""
     best, decided_by = _best(race, left)
     for each in left[: left.index(best)]:
         if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):
@@ -260,10 +260,10 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best candidate, by estimates, among those with most seeds, and the deciding goal.
+    """Return the best setting by estimates among those with most seeds, and the deciding goal.
 
     Goals with a bound decide only if every goal has one. The goals apply in order: each except the last keeps
-    the candidates whose values lie within the indifference zone of the best value.
+    the settings whose values lie within the indifference zone of the best value.
     """
     most = max(race.seeds(each.name) for each in left)
     left = [each for each in left if race.seeds(each.name) == most]

@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a queue's limit if no other queue is busy; None past the curve's end."""
+        """Return a curve's probability at the limit of the only busy queue; None past the curve's end."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
@@ -183,7 +183,7 @@ class Resolved:
 def _reach(
     ends: Sequence[int | None], curve: Curve | None, limit: Limit | None
 ) -> tuple[tuple[int, Fraction], ...]:
-    """Return pairs of a number of busy queues and the probability at the queue's limit; empty if unknown."""
+    """Return the marking probability at a queue's limit by number of busy queues; empty if unknown."""
     low, high = ends
     if curve is None or limit is None or low is None or high is None:
         return ()

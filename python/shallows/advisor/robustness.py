@@ -99,7 +99,7 @@ def check(
     on_update: Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     seeds: int = SEEDS,
 ) -> list[Effect]:
-    """Run the recommendation and its rivals under each variant, while there is time."""
+    """Simulate the recommended setting and its rivals in each changed fabric, while there is time."""
     objective = recommended.decided_by
     field = [recommended.candidate, *rivals(recommended)]
     bounded = [goal for goal in fabric.goals if goal.bound is not None]
@@ -169,6 +169,6 @@ def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str,
 
 
 def _worse_before(recommended: Recommendation, each: Candidate) -> bool:
-    """Return whether a rival was already better in the deciding measure before the change."""
+    """Return whether a rival was already better in the deciding measure in the unchanged fabric."""
     found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
     return found.verdict == "better"

@@ -416,7 +416,7 @@ def headroom(link: float, cable: float, mtu: int) -> Advice | None:
 
 
 def marks_before_pauses(pool: float, alpha: float, ports: int, classes: int, below: float) -> Advice:
-    """Return the threshold below which marks come before pauses, with the value `below` from the engine."""
+    """Return the rule for the threshold below which marks come before pauses; the engine computes `below`."""
     return Advice(
         "K, marks before pauses",
         below,

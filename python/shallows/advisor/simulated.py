@@ -36,7 +36,7 @@ TRIAL_S = 1
 
 
 def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any]:
-    """Return the scenario of a candidate at a load, as a dictionary."""
+    """Return the scenario of a candidate setting at a load, as a dictionary."""
     return {
         "name": fabric.name,
         **_network(fabric, candidate),
@@ -114,7 +114,7 @@ def _topology(fabric: Fabric) -> dict[str, Any]:
 
 
 def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
-    """Return the `[switch]` table of a candidate."""
+    """Return the `[switch]` table of a candidate setting."""
     found: dict[str, Any] = {
         "buffer": {"kind": "dynamic-threshold", "alpha": float(candidate.alpha), **_pool(fabric, candidate)},
         "markers": _markers(fabric, candidate),
@@ -149,12 +149,12 @@ def lossless_memory(fabric: Fabric, candidate: Candidate) -> Memory:
 
 
 def _marks_at(fabric: Fabric) -> str:
-    """Return the marking point; the engine's lossless classes have only markers that act at enqueue."""
+    """Return whether packets are marked at enqueue or at dequeue; lossless classes only support enqueue."""
     return "enqueue" if fabric.lossless else fabric.silicon.at
 
 
 def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return the markers of a candidate, with the pool's curve shifted to fit the smaller simulated pool."""
+    """Return the markers of a setting, with the pool's curve shifted to fit the smaller simulated pool."""
     if candidate.pool is None or scale(fabric) == 1:
         return candidate.markers(_marks_at(fabric))
     part, curve = scale(fabric), candidate.pool
@@ -214,7 +214,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _network(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
-    """Return topology and hosts; with lossless classes, NICs have the queues of switches."""
+    """Return topology and hosts; with lossless classes, NICs have the same queues as switches."""
     host: dict[str, Any] = {}
     if fabric.every_second is not None:
         tcp = {"congestion": _congestion(fabric.every_second)}
@@ -311,7 +311,7 @@ def _arrivals(trial: str) -> float:
 def sweep_text(
     fabric: Fabric, candidates: Sequence[Candidate], loads: Sequence[float], seeds: Sequence[int]
 ) -> str:
-    """Return a sweep with all candidates as schemes, at all loads, under all seeds."""
+    """Return a sweep with all candidate settings as schemes, at all loads, with all seeds."""
     base = document(fabric, candidates[0], loads[0])
     together = _together(fabric, loads)
     lines = [toml_document(base), "", "[sweep]"]
@@ -382,7 +382,7 @@ def _lossless(fabric: Fabric) -> list[str]:
 
 
 def _compared(fabric: Fabric) -> str:
-    """Describe the state that is compared with the limit of a priority group."""
+    """Describe whether the backlog compared with a priority group's limit includes the arriving packet."""
     compares = fabric.silicon.compares
     if compares is None:
         return "with the arriving packet; the rule of this chip is unknown (chip.compares)"

@@ -26,7 +26,7 @@ LARGEST = "1TB"
 
 @dataclass(frozen=True)
 class Ports:
-    """Ports of a simulated switch: their numbers, and the rate of its uplinks in bit/s."""
+    """Ports of a simulated switch: their counts, and the rate of its uplinks in bit/s."""
 
     hosts: int
     uplinks: int
@@ -37,7 +37,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Memory:
-    """Tables of the scenario, and bytes of a simulated switch."""
+    """Memory of a simulated switch in bytes, and the scenario's table `switch.lossless`."""
 
     lossless: dict[str, Any]
     """The table `switch.lossless`."""
@@ -72,7 +72,7 @@ def _wire(fabric: Fabric, link_rate: float) -> Wire:
 
 
 def _response(fabric: Fabric) -> int:
-    """Return the response time of hosts in picoseconds; simulated uplinks may have rates without one."""
+    """Return the hosts' response time in picoseconds; IEEE 802.3 may define none for simulated uplinks."""
     terms = headroom(_wire(fabric, fabric.links.rate))
     if terms is None:
         raise _no_response(fabric)
@@ -88,7 +88,7 @@ def _no_response(fabric: Fabric) -> ShallowsError:
 
 
 def planned(fabric: Fabric) -> Groups:
-    """Return the priority groups of candidates: as configured, but never with too little headroom."""
+    """Return the configured priority groups; headroom that is too small and not fixed becomes automatic."""
     groups = fabric.groups
     too_small = groups.headroom is not None and groups.headroom < needed(fabric)
     return replace(groups, headroom=None) if too_small and "headroom" not in fabric.fixed else groups

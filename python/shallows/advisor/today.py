@@ -1,4 +1,4 @@
-"""The current configuration as a candidate, as far as the simulation can express it."""
+"""The current configuration as a candidate setting, as far as the simulation can express it."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -13,7 +13,7 @@ from shallows.errors import ShallowsError
 
 
 def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
-    """Return the current configuration as a candidate, with notes on omissions and assumptions.
+    """Return the current configuration as a candidate setting, with notes on omissions and assumptions.
 
     Each class has the marking of the queue with its number, in the profile that most ports have. If a fabric
     has one class, and its queue marks nothing, the first queue that marks is used.

@@ -109,7 +109,7 @@ def _print_answer(found: Answer, screen: "Console") -> None:
 
 
 class AdviseStatus(Status):
-    """Progress of a race and of the variations after it."""
+    """Progress of `shallows advise`: rounds of simulations, then variations of the fabric."""
 
     def __init__(self, budget_s: float) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class AdviseStatus(Status):
     def on_variation(
         self, what: Variation, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
     ) -> None:
-        """Show the running variation."""
+        """Show which variation of the fabric is being simulated."""
         self._show(f"sensitivity: {what.name} {what.level}", running, outcomes)
 
     def _show(self, line: str, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_events(found: Plan) -> str:
-    """Describe the runs that lossless classes restrict to single events; empty if there are no such runs."""
+    """Describe the runs that advance by events, not windows, because of lossless classes; empty if none."""
     lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
     reason = "by events and not by windows, because of lossless classes"
     if found.experiment:

@@ -49,7 +49,7 @@ def run_sweep(
     *,
     replaces: bool = True,
 ) -> list[Outcome]:
-    """Run the points of a sweep, or only `mine`, with a live view; print failed points.
+    """Run the points of a sweep, or only those in `mine`, with a live view; print failed points.
 
     A folder that holds another sweep is an error, unless `replaces` is set.
     """

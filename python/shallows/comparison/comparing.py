@@ -290,7 +290,7 @@ class _Comparer:
 
 
 def _said(text: str, places: Iterable[str]) -> str:
-    """Prefix a note with the values that it applies to."""
+    """Prefix a note with the first point that it applies to, and the number of further points."""
     first, *others = places
     more = f" and at {len(others)} more" if others else ""
     return f"{first}{more}: {text}" if first else text

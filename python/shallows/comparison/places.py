@@ -1,4 +1,4 @@
-"""Values of a sweep's axes that `by` compares instead of schemes."""
+"""Combinations of values of a sweep's axes, which `by` compares instead of schemes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,10 +50,10 @@ def place_of(run: Run, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def find(wanted: str, places: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Find a place by its name, by its values in the order of the axes, or by some `axis=value`.
+    """Find a combination by its name, by its values in the order of the axes, or by some `axis=value`.
 
-    Quantities are compared by value: `90KB` equals `0.09MB`. The result is None unless exactly one place
-    matches.
+    Quantities are compared by value: `90KB` equals `0.09MB`. The result is None unless exactly one
+    combination matches.
 
     >>> places = {"A": {"k": "30KB", "load": 0.4}, "B": {"k": "90KB", "load": 0.4}}
     >>> find("90KB, 0.4", places), find("k=0.03MB", places), find("load=0.4", places)

@@ -1,4 +1,4 @@
-"""Ranks many values, and finds the Pareto-optimal values.
+"""Ranks many combinations of swept values, and finds the Pareto-optimal ones.
 
 Both tasks use paired intervals, never means alone, and report "cannot tell" if the runs do not decide.
 """
@@ -29,7 +29,7 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Standing:
-    """Result of one value in the ranking of all values."""
+    """Result of one combination of swept values in the ranking of all."""
 
     place: str
     values: dict[str, float | None]

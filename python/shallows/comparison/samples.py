@@ -67,7 +67,7 @@ class Sample:
     """All flows and queries of the run with their start times, to detect runs with different traffic."""
 
     def met_the_same(self, other: "Sample") -> bool:
-        """Return whether both runs had the same flows and queries at the same times."""
+        """Return whether two runs had the same flows and queries at the same times."""
         return len(self.work) == len(other.work) and all(
             mine.equals(theirs) for mine, theirs in zip(self.work, other.work, strict=True)
         )

@@ -579,7 +579,7 @@ def _draw_cdf(
     *,
     linear: bool = False,
 ) -> None:
-    """Draw distributions, or with `counts` the share above each value.
+    """Draw distributions, or the share above each value if `counts` is given.
 
     `counts` is the number of observations of each line, if known. A line is pale where fewer than
     `percentiles.FEWEST_BEYOND` of its observations are larger.

@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel with one metric against the axis."""
+    """A panel that shows one metric along the experiment's axis."""
 
     title: str
     lines: Sequence[Line]

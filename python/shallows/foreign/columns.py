@@ -53,7 +53,7 @@ class Columns(Generic[Row]):
         """Latest rows, which are not in the columns yet."""
 
     def reordered(self, places: "NDArray[np.int64]") -> "Columns[Row]":
-        """Return a copy that consists of the rows at these places, in this order."""
+        """Return a copy that consists of the rows with these indices, in this order."""
         import numpy as np
 
         rows = Columns(self.kind, self._codes)
@@ -115,7 +115,7 @@ class Columns(Generic[Row]):
         return self._of_defaults(place) if column is None else column
 
     def take(self, places: Sequence[int]) -> Iterator[Row]:
-        """Return the rows at these places, in this order."""
+        """Return the rows with these indices, in this order."""
         self._store()
         values = (
             repeat(self._defaults[name], len(places)) if column is None else map(column.__getitem__, places)

@@ -54,7 +54,7 @@ class Config:
         return default or 0 if line is None else line.rate(line.words[1])
 
     def microseconds(self, key: str, default: int | None = None) -> int:
-        """Return the whole microseconds of a key, in picoseconds; ns-3 leaves out fractions."""
+        """Return a key's time in picoseconds, rounded down to whole microseconds as in ns-3."""
         line = self._line(key, default, "300")
         if line is None:
             return (default or 0) * PS_PER_US

@@ -129,9 +129,9 @@ LISTS = {"AGENT_NODE", "NO_CC_NODE"}
 def read(path: Path, notes: list[str]) -> dict[str, Line]:
     """Return a dictionary that maps each key to a line with its effective values.
 
-    The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word, a key and
-    then its values. It skips all other words and has no comments, so it reads keys even in lines that begin
-    with `#` or `//`; a note reports such lines.
+    The last line of a repeated key counts; lines of one map, such as KMIN_MAP, are combined. HPCC reads word
+    by word, a key and then its values. It skips all other words and has no comments, so it reads keys even in
+    lines that begin with `#` or `//`; a note reports such lines.
     """
     found: dict[str, Line] = {}
     for line in read_lines(path):
@@ -183,7 +183,7 @@ def _split(line: Line) -> tuple[list[Line], list[str]]:
 
 
 def _both(first: Line, second: Line) -> Line:
-    """Combine two lines of the same map."""
+    """Combine two lines of the same map, such as KMIN_MAP."""
     pairs = [*first.words[2:], *second.words[2:]]
     return Line(second.file, second.number, [second.words[0], str(len(pairs) // 2), *pairs])
 

@@ -20,7 +20,7 @@ class Path(NamedTuple):
     """Smallest rate of the links, in bit/s."""
 
     def then(self, other: "Path") -> "Path":
-        """Return the path that continues with another one."""
+        """Return this path followed by another one."""
         delay, transmission = self.delay_ns + other.delay_ns, self.transmission_ns + other.transmission_ns
         return Path(delay, transmission, min(self.rate, other.rate))
 
@@ -36,7 +36,7 @@ class Path(NamedTuple):
 
 
 class Longest(NamedTuple):
-    """Largest values of all pairs of hosts, `maxRtt` and `maxBdp` of third.cc, and rates of NICs."""
+    """Largest RTT and BDP of all pairs of hosts (`maxRtt` and `maxBdp` of third.cc), and rates of NICs."""
 
     rtt_ns: int
     bdp: int
@@ -79,7 +79,7 @@ def _link(cable: Cable, payload: int) -> Path:
 def _pairs(
     switch: str, inner: dict[str, list[tuple[str, Path]]], hosts: dict[str, Counter[Path]]
 ) -> Iterator[Path]:
-    """Yield the paths from the hosts of a switch to all other hosts, without repetitions."""
+    """Yield the paths from the hosts of a switch to all other hosts; hosts with equal links share a path."""
     for one, count in hosts[switch].items():
         yield from (one.then(other) for other in hosts[switch] if other != one or count > 1)
     for end, path in _shortest(switch, inner).items():

@@ -80,7 +80,7 @@ def ack_class(config: Config, groups: list[int]) -> int | None:
     """Return the class of acknowledgements: `HIGH_PRIORITY`, or the largest class that no flow has.
 
     NICs send this class first. Switches put it in the queue of the data. If flows have several priority
-    groups, acknowledgements have the class of their data (`None`), because one class has one queue.
+    groups, one class cannot use all their queues, so acknowledgements have the class of their data (`None`).
     """
     if config.is_on("ACK_HIGH_PRIO", default=False):
         return HIGH_PRIORITY

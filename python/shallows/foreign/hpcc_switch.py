@@ -27,7 +27,8 @@ def acks_first(ack_class: int) -> dict[str, Any]:
 def switch(config: Config, network: Network, lossless: list[int], ack_class: int | None) -> dict[str, Any]:
     """Return the `[switch]` table without queues.
 
-    `lossless` are the lossless classes of data. Acknowledgements of `ack_class` share their priority group.
+    `lossless` are the lossless classes of data. Acknowledgements of `ack_class` share the priority group of
+    the data.
     """
     table: dict[str, Any] = {"buffer": {"kind": "complete-sharing", "pool": config.buffer}}
     if lossless:

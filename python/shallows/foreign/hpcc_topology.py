@@ -150,7 +150,7 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
 
 
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
-    """Return the last link of each pair of nodes, and note the links that it replaces.
+    """Return the last link of each pair of nodes, and add notes on the links that it replaces.
 
     HPCC's reader makes a device for each line, but routes packets by `nbr2if`, a map by pairs of nodes, in
     which a later link replaces an earlier one in both directions (third.cc: `main`, `SetRoutingEntries`).

@@ -60,7 +60,7 @@ class Modes(NamedTuple):
 def without(
     path: Path, lines: dict[str, Line], modes: Modes, ignored: Ignored, notes: list[str]
 ) -> dict[str, Line]:
-    """Return the lines that a scenario uses; note ignored lines, and reject all other lines in one error."""
+    """Return the lines that a scenario uses; report ignored lines, and reject all others in one error."""
     found = dict(_unmodelled(lines, modes))
     unknown = [key for key in ignored.keys if key not in lines and key not in found and key != "CC_MODE"]
     if unknown:

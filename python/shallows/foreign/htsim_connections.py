@@ -200,7 +200,7 @@ def _until_known(words: list[str]) -> int:
 
 
 def leave_out(word: str, line: Line, ignored: Ignored, left_out: LeftOut) -> None:
-    """Note a word that is left out; raise an error unless the user has listed it in `ignored`."""
+    """Record a word that is left out; raise an error unless the user has listed it in `ignored`."""
     if word in ignored:
         left_out.add(word, line.number)
     elif word in WHY:

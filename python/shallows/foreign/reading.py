@@ -19,7 +19,7 @@ MOST_LINES, LONGEST_LINE = 1 << 22, 1 << 20
 
 
 class Line(NamedTuple):
-    """A line that is neither empty nor a comment, as words."""
+    """A line that is neither empty nor a comment, split into words."""
 
     file: Path
     number: int

@@ -224,7 +224,7 @@ def _folded(block: Block) -> str:
 
 
 def _rows(block: Block) -> str:
-    """Return a table with the note below it."""
+    """Return a table with its note below."""
     columns, names = block.content["columns"], block.names
     # On narrow screens, a table that consists only of names shows the cells of a row one below the other.
     prose = columns if names == len(columns) and names > 2 else ()

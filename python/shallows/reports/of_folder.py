@@ -153,7 +153,7 @@ class Site:
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Return the charts of a sweep; new runs appear only once the last charts have a minimum age."""
+        """Return the charts of a sweep; new runs are added only once the last charts have a minimum age."""
         names = [run.path for run in runs]
         last = self.drawn.get(folder)
         if last and (last.runs == names or time.monotonic() < last.until):

@@ -47,7 +47,11 @@ class Layout:
 
     @classmethod
     def of(cls, runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> "Layout":
-        """Assign axes: schemes become lines; the load, or the longest numeric axis, becomes horizontal."""
+        """Assign a sweep's axes to the parts of a chart.
+
+        Schemes become lines. The load, or else the numeric axis with the most values, becomes the horizontal
+        axis.
+        """
         points = points or [labels(run) for run in runs]
         axes = dict.fromkeys(axis for point in points for axis in point)
         varied = [axis for axis in axes if axis != "seed" and len(values_on(points, axis)) > 1]
@@ -85,7 +89,7 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """Return the values that the user must choose to show a run; `all_axes` adds the horizontal axis."""
+        """Return the values to choose so that a run is shown; `all_axes` adds that on the horizontal axis."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 

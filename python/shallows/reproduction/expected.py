@@ -175,7 +175,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Return the experiments with this name, or of the figure with this name; by default, all."""
+        """Return the experiments that have this name or reproduce this figure; all without a name."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:
@@ -351,7 +351,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
 
 
 def _check_metric(path: Path, what: str, metric: str, *, runs: bool) -> None:
-    """Reject an unknown metric; `findings.check_selections` later checks it against the scenarios."""
+    """Reject an unknown metric; `findings.check_selections` later checks known ones against the scenarios."""
     try:
         (check if runs else check_computed)(metric)
     except ShallowsError as error:

@@ -31,12 +31,12 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict of all places."""
+        """Return the worst verdict of all points of the claim's axis."""
         return judging.worst(self.checks)
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds behind the verdict: the smallest among places with this verdict."""
+        """Return the number of seeds behind the verdict: the smallest among the points with this verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
@@ -135,7 +135,7 @@ def number(claim: Claim, check: Check) -> str:
 
 
 def markdown(findings: Sequence[Finding], paper: Paper) -> str:
-    """Render every claim at every place as a Markdown table, followed by the experiments used."""
+    """Render every claim at every point of its axis as a Markdown table, followed by the experiments used."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for each in finding.checks:

@@ -46,7 +46,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Check:
-    """Verdict on a claim at one place of the axis."""
+    """Verdict on a claim at one point of the axis."""
 
     place: Place | None
     paper: str
@@ -86,7 +86,7 @@ def said(verdict: str, seeds: int) -> str:
 
 
 def name(place: Place | None) -> str:
-    """Return a place in words."""
+    """Return a point of an axis in words."""
     return place if isinstance(place, str) else "" if place is None else digits(place)
 
 
@@ -112,7 +112,7 @@ def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Mea
 
 
 def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> list[Check]:
-    """Judge a claim at each of its places; with `quick`, only at places that the reduced experiment has.
+    """Judge a claim at each point of its axis; with `quick`, only at points of the reduced experiment.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
 
 
 def worst(checks: Sequence[Check]) -> str:
-    """Return the worst verdict of a claim over its places."""
+    """Return the worst verdict of a claim over the points of its axis."""
     found = {check.verdict for check in checks}
     return next(verdict for verdict in (DOES_NOT_HOLD, CANNOT_TELL, HOLDS) if verdict in found)
 
@@ -157,7 +157,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return a metric of the selected runs at a place, by seed; each seed must have exactly one run."""
+    """Return a metric of the selected runs at a point of the axis, by seed, with exactly one run per seed."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
@@ -169,7 +169,7 @@ def _at(
 
 
 def _average(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> Check:
-    """Judge the mean over several places; with `quick`, over places that the reduced experiment has."""
+    """Judge the mean over several points of the axis; with `quick`, over those of the reduced experiment."""
     there = {run.on(experiment.axis or "") for run in runs}
     places = [place for place in claim.over if place in there or not quick]
     found = [_values(claim, experiment, runs, place) for place in places]

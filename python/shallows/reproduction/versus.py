@@ -96,7 +96,7 @@ def _in_words(word: str) -> str:
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
-    """Divide each run's metrics by those of the run with the same seed that `normalised` selects."""
+    """Divide each run's metrics by those of the `normalised` run with the same seed and axis value."""
     base = {
         (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
     }

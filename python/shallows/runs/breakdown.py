@@ -183,7 +183,7 @@ def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:
 
 
 def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
-    """Return these columns of `counters.parquet` as rows; None for a column that an earlier version lacks."""
+    """Return these columns of `counters.parquet` as rows; None if an earlier version wrote no such column."""
     counters = run.columns("counters")
     nothing = [None] * len(counters)
     columns = [counters.values(name) if name in counters.names else nothing for name in names]

@@ -166,7 +166,7 @@ def sync(path: Path) -> None:
 class RunFolder:
     """A folder that appears only when it is complete.
 
-    Entering takes a lease, which fails if the parent folder cannot be written. Leaving without `commit`
+    Entering takes a lease, and fails if the parent folder cannot be written. Leaving without `commit`
     removes the written files.
 
     Parameters

@@ -184,7 +184,7 @@ def _difference(folder: Path, manifest: dict[str, Any]) -> str:
 
 
 def _altered(path: Path, known: dict[str, Any]) -> str:
-    """Describe how a file differs from its entry in the manifest; empty if it is the same."""
+    """Describe how a file differs from its entry in the manifest; empty if it does not."""
     try:
         same = path.is_file() and _hash(path) == known["blake2b"]
     except OSError as error:

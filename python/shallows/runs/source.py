@@ -48,7 +48,7 @@ class Source:
 
     @property
     def source(self) -> "Source":
-        """The source itself, so that functions accept it in place of a `Scenario`."""
+        """This object; functions that read a scenario's `source` therefore accept a `Source` too."""
         return self
 
     @property

@@ -164,7 +164,7 @@ class Summary(Section):
 
     @property
     def packets(self) -> Section:
-        """Numbers of packets: `sent`, `data`, `marked`, `dropped` and drops by place."""
+        """Numbers of packets: `sent`, `data`, `marked`, `dropped`, and drops in NICs and in switches."""
         return self._section("packets")
 
     @property

@@ -254,7 +254,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of each flow's longest gap (in `column`) over the selected flows that count."""
+    """Return a statistic of each flow's longest gap (in `column`), over the selected and counted flows."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(

@@ -2,7 +2,7 @@
 
 Flows are fluid and share links max-min fairly at any time. A flow uses all spines at once, so only the links
 of its hosts and the total uplink capacity of its leaves limit it. Its completion time is its fluid time plus
-the latency of its path (`ideal_us` of flows.parquet minus the time of its bytes).
+the latency of its path (`ideal_us` of flows.parquet minus the time to send its bytes).
 """
 
 import hashlib

@@ -48,7 +48,7 @@ def table(run: Run, name: str) -> "pl.DataFrame":
 
 
 def labels(run: Run) -> dict[str, Any]:
-    """Return the labels of a run: its scheme and axis values in a sweep; without one, its `--set` values."""
+    """Return the labels of a run: its scheme and axis values, or outside a sweep its `--set` values."""
     if run.labels:
         return run.labels
     changes = (override.partition("=") for override in run.environment.get("overrides", []))

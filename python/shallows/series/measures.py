@@ -78,7 +78,7 @@ class Kind:
     """Function that raises an error if the parsed words and place of a metric do not fit together."""
 
     def read(self, metric: Metric) -> tuple[Any, Any]:
-        """Return the parsed words and place of a metric."""
+        """Return the parsed words of a metric's name, and the parsed text after its `@`."""
         what, where = self.what(metric.words), self.where(metric.where)
         self.together(what, where)
         return what, where
@@ -124,7 +124,7 @@ PLACED: dict[str, Kind] = {
 
 
 def _everywhere(_: str) -> None:
-    """Return no place, because the metric describes the whole run."""
+    """Return no subject after the `@`, because the metric describes the whole run."""
 
 
 def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:

@@ -101,7 +101,7 @@ class Metric:
         return Metric(f"{self.head}@{where}" if where else self.head)
 
     def summarised(self, statistic: str) -> "Metric":
-        """Return the metric of a statistic over these observations.
+        """Return the metric that summarises these observations by a statistic.
 
         >>> Metric("fct_us.small@0").summarised("p99").name
         'fct_us.small.p99@0'

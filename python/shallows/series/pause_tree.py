@@ -58,9 +58,9 @@ class PauseTree:
 def pause_trees(run: Run) -> list[PauseTree]:
     """Return the tree of pauses of each lossless class that was paused.
 
-    A switch pauses a port because a port of its own is paused at that time, or else because of its own
-    queues. The most frequent cause of a port's pauses is the cause of the port. A pause by a host has no
-    further cause.
+    A switch pauses a port because one of the switch's own ports is paused at that time, or else because of
+    its own queues. The most frequent cause of a port's pauses is the cause of the port. A pause by a host
+    has no further cause.
     """
     found, hosts, lags = pauses_of(run), _hosts(run), _lags(run)
     trees = []

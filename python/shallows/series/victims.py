@@ -78,9 +78,10 @@ class _Paths:
         return self.distances_to[node]
 
     def certain(self, source: int, destination: int) -> list[str]:
-        """Return the ports from the source up to the first node with several next hops, and the last port.
+        """Return the ports that a flow certainly crosses.
 
-        Parallel links are several next hops.
+        These are the ports up to the first node with several next hops, and the last port. Parallel links are
+        several next hops.
         """
         distances, at, ports = self.distances(destination), source, []
         while at != destination:

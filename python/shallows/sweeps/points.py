@@ -336,7 +336,7 @@ def _is_scheme(scheme: object) -> bool:
 def _locate(
     message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
 ) -> str:
-    """Return the engine's message; the names of overrides are replaced by places in the `[sweep]` table."""
+    """Return the engine's message, with names of overrides replaced by places in the `[sweep]` table."""
     lines = point.text.splitlines()
     for key, value in point.overrides:
         line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)

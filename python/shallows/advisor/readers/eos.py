@@ -171,7 +171,7 @@ class _Reader:
         """Queues already built, by profile, port (if it has its own settings) and paused priorities."""
 
     def take(self, statement: Statement) -> None:
-        """Process one line with its sections."""
+        """Process one line, given the sections that contain it."""
         sections = statement.sections
         words = statement.words
         kind, _, name = sections[0].rpartition(" ") if sections else ("", "", "")

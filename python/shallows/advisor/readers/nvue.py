@@ -141,7 +141,7 @@ class _Told:
 
     @cached_property
     def maps(self) -> Maps:
-        """Return the maps of all ports; call it only after all settings are read."""
+        """Return the maps from DSCPs to queues at all ports; call it only after all settings are read."""
         return Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
 
     def link(self, path: Path, value: str) -> None:

@@ -126,7 +126,7 @@ class _Reader:
         self.made_queues: dict[tuple[str | None, str | None], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
-        """Process one line with its sections."""
+        """Process one line, given the sections that contain it."""
         words, sections = statement.words, [tuple(section.split()) for section in statement.sections]
         if not sections:
             self.outermost(statement)
@@ -372,7 +372,7 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
-        """Return the maps that apply to all ports with this classifier."""
+        """Return the maps from DSCPs to classes at all ports with this classifier."""
         if classifier not in self.made:
             self.made[classifier] = self.of_classifier(classifier)
         return self.made[classifier]

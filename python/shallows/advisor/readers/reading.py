@@ -1,6 +1,6 @@
 """Helpers for readers of switch configurations.
 
-They record which statements were understood and which were not, and group ports with equal settings.
+The helpers record which statements were understood, and group ports with equal settings.
 """
 
 import re

@@ -49,10 +49,11 @@ class Told:
     _said: dict[tuple[tuple[str, ...], str], str] = field(default_factory=dict)
 
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
-        """Add a line; the default slot is its text, and the default undo is `no` with the slot.
+        """Add a line.
 
-        The last of several lines for one slot counts. Ports or queues with different texts for one slot are
-        reported.
+        `slot` is the key of its setting, by default the text. `undo` is the line that undoes it, by default
+        `no` with the slot. The last of several lines for one slot counts. Ports or queues with different
+        texts for one slot are reported.
         """
         if self._said.setdefault((sections, slot or text), text) != text:
             place = " ".join((*sections, slot))
@@ -138,7 +139,7 @@ def in_bytes(size: Threshold | None) -> int | None:
 
 
 def common_maps(switch: Switch, told: Told) -> Maps:
-    """Return the maps of the first port profile; report the ports whose maps differ."""
+    """Return the first ports' maps to queues and priority groups; report it if other ports' maps differ."""
     found = [profile.maps for profile in switch.profiles]
     if any(maps != found[0] for maps in found):
         told.cannot("ports with maps of their own: those of the first are written for all")
