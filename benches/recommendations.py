@@ -60,7 +60,7 @@ GROWTH = 1.5
 
 
 def draw(number: int, flows: int) -> Fabric:
-    """Draw a random fabric, which depends on its number only."""
+    """Return a fabric with random properties, for which `number` is the seed."""
     pick = random.Random(number)
     rate = pick.choice([10, 25, 40, 100])
     rtt = pick.randint(20, 100)

@@ -120,7 +120,7 @@ def write(folder: Path, control: str, rows: list[flows.Flow]) -> Path:
 
 
 def packet_hops(rows: list[flows.Flow]) -> int:
-    """Return the number of data packets and acknowledgements on all links; a path has two links."""
+    """Return the packet-hops of the flows: each data packet and its acknowledgement cross two links."""
     return sum(-(-row.bytes // PAYLOAD) for row in rows) * 2 * 2
 
 

@@ -18,7 +18,7 @@ METRE = 5e-9
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two rules or habits that give different numbers, with the reason."""
+    """Two rules or common practices that give different numbers, with the reason."""
 
     name: str
     numbers: str

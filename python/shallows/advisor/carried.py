@@ -18,7 +18,7 @@ from shallows.quantity import digits, ranges, size
 
 
 def carry(switch: Switch, fabric: Fabric) -> tuple[Fabric, list[str]]:
-    """Return the fabric with the lossless classes and weights of a configuration, and notes.
+    """Return the fabric with a configuration's lossless classes and weights, and notes on differences.
 
     A class is lossless if the queue with its number is lossless in the profile that most ports have. Values
     in the fabric's file override those of the configuration.

@@ -112,7 +112,7 @@ class Class:
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return pairs of a number of busy queues and the marking probability at the queue's limit.
+        """Return the marking probability at the queue's limit, for each number of busy queues.
 
         No smaller backlog has a higher probability. The result is empty if curve or limit is unknown.
         """

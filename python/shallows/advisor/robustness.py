@@ -84,7 +84,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
 
 
 def rivals(found: Recommendation) -> list[Candidate]:
-    """Return up to `RIVALS` rivals: the current setting, then remaining, then dropped candidates."""
+    """Return up to `RIVALS` rivals: the current setting, then remaining settings, then dropped ones."""
     others = [each for each in found.standings if each.candidate is not found.candidate and not each.invalid]
     others.sort(key=lambda each: (each.candidate.origin != "today", not each.kept))
     return [each.candidate for each in others[:RIVALS]]

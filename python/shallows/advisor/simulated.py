@@ -284,7 +284,7 @@ def _poisson(fabric: Fabric, place: int) -> dict[str, Any]:
 
 
 def arrivals(fabric: Fabric) -> list[float]:
-    """Return the expected flows per second of each class at a load of one, from the engine."""
+    """Return the expected flows per second of each class at a load of one, as the engine computes them."""
     return [_arrivals(_trial(fabric, place)) * each.share for place, each in enumerate(fabric.classes)]
 
 

@@ -256,7 +256,7 @@ def _ids_of_run(run: Run) -> Sequence[int]:
 
 
 def write(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:
-    """Write a text into each file; existing files are replaced only if `force` is set."""
+    """Write each text into its file; existing files are replaced only if `force` is set."""
     writing.refuse_existing(list(texts), force=force)
     for path in texts:
         check_writable(path.parent)

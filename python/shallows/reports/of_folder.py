@@ -166,7 +166,7 @@ class Site:
 
 
 def _shown(folder: Path) -> Iterator[Path]:
-    """Yield the paths outside the folder from which its page may be made: links, and runs of a sweep."""
+    """Yield the paths through which a folder's page may read other folders: links, and runs of a sweep."""
     if not (folder / INDEX).is_file():
         yield from _links(folder)
         return

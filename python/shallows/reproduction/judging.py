@@ -25,7 +25,7 @@ Value = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Measured:
-    """A run, or a planned run: its labels, and its metrics by name."""
+    """A finished or planned run: its labels, and its metrics by name."""
 
     labels: Mapping[str, Any]
     value: Value

@@ -71,7 +71,7 @@ def _either(numbers: Sequence[int]) -> str:
 
 
 def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)") -> Table | None:
-    """Tabulate the memory use at which kinds of ports pause their senders, and whether ECN marks first.
+    """Tabulate the memory use at which each kind of port pauses its senders, and whether ECN marks first.
 
     `rows` are the thresholds by kind of port. Returns None without lossless classes.
     """
@@ -356,7 +356,7 @@ def ports(summary: Mapping[str, Any]) -> Table | None:
 
 
 def health(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate the validity of a testbed run: lateness, losses and steal; None for a simulation."""
+    """Tabulate the validity of a testbed run: lateness, losses and CPU steal time; None for a simulation."""
     if (found := summary.get("health")) is None:
         return None
     rows = [

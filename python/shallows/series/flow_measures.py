@@ -114,7 +114,7 @@ def jain_over(run: Run, slices: Window, span: Span) -> float:
 
 
 def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
-    """Return the ms from a flow's arrival until its goodput is `CAUGHT_UP` times the mean of traced flows."""
+    """Return the ms from a flow's arrival until its goodput is `CAUGHT_UP` times the traced flows' mean."""
     import numpy as np
     import polars as pl
 

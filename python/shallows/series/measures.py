@@ -309,7 +309,7 @@ COMPUTED = ("curves", "scenario", "buffer")
 
 
 def _check_path(name: str, offered: Offered | None) -> None:
-    """Raise an error if a path does not exist in the `summary.json` of any run."""
+    """Raise an error if a path exists in no run's `summary.json`."""
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):

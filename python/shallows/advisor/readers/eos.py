@@ -575,7 +575,7 @@ def _colour(precedence: str) -> Colour:
 
 
 def _is_drop_threshold(words: list[str]) -> bool:
-    """Return whether the words set the alpha of a drop precedence from 0 to 2."""
+    """Return whether the words set the alpha of drop precedence 0, 1 or 2."""
     kind, level, what, share = words
     known = (kind, what) == ("drop-precedence", "drop-threshold")
     return known and whole(level, most=2) is not None and alpha(share) is not None
