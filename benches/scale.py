@@ -1,10 +1,10 @@
 """Measure the time per packet-hop in large networks and long runs, on one thread.
 
 Networks of 128 to 10,240 hosts run the same number of short flows at the same load, in turns, and the
-smallest network runs increasing numbers of flows. The median of the ratios to the first case is reported, so
-that changes of the machine's speed cancel out. Prints tables and writes `target/bench/scale.json`. Speed-ups
-with more cores are not measured; upper bounds are computed from the work of each partition in each window
-(`crates/sim/examples/critical_path.rs`).
+smallest network runs increasing numbers of flows. The median ratio of each case to the first one is reported,
+so that changes of the machine's speed cancel out. Prints tables and writes `target/bench/scale.json`.
+Speed-ups with more cores are not measured; upper bounds are computed from the work of each partition in each
+window (`crates/sim/examples/critical_path.rs`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure the speed-up of one run with more threads.
 
-Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios is
-reported, so that changes of the machine's speed cancel out. The number of threads must not change the
-results. Prints a table and writes `target/bench/threads.json`. Measures runs on two threads, and on four and
-eight if there are enough cores.
+Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios of
+times is reported, so that changes of the machine's speed cancel out. The number of threads must not change
+the results. Prints a table and writes `target/bench/threads.json`. Measures runs on two threads, and on four
+and eight if there are enough cores.
 """
 
 from __future__ import annotations

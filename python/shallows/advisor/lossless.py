@@ -133,8 +133,8 @@ def thresholds(
 ) -> dict[str, Any] | None:
     """Return when a switch pauses its senders, and whether queues with the threshold `kmin` mark before that.
 
-    The switch has equal ports, lossless classes only, and this shared memory. The result is a row of the
-    engine's table *Pauses (PFC)*; None if the engine rejects the switch.
+    The switch has equal ports, only lossless classes, and `shared` bytes of shared memory. The result is a
+    row of the engine's table *Pauses (PFC)*; None if the engine rejects the switch.
 
     >>> row = thresholds(Wire(100 * 10**9, 500_000, 1500), 4, 8_000_000, Groups(), 1, 2_000_000)
     >>> row["mark_below_bytes"], row["levels"][-1]["queue_bytes"]

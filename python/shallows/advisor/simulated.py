@@ -166,7 +166,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return overrides for uplinks: thresholds of rules scale with a port's rate, other thresholds do not."""
+    """Return overrides for uplinks, where thresholds of rules scale with a port's rate, and others do not."""
     links = fabric.links
     if (
         not links.uplinks

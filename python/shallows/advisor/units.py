@@ -280,7 +280,8 @@ class _Conversion:
     def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
         """Return the percentage of a port's rate that no queue reserves; None if it cannot be computed.
 
-        It cannot be computed if it is negative, if several queues share it, or if a queue has a fixed rate.
+        The result is None if the percentage is negative, several queues share it, or a queue has a fixed
+        rate.
         """
         schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
         left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))

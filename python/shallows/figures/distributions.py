@@ -554,7 +554,7 @@ def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
 def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
     """Reduce the points of a distribution: a share of 1 / `POINTS` of all values lies between two points.
 
-    Both ends of larger steps stay, so that the curve rises at the right value.
+    Both ends of a step larger than this share stay, so that the curve rises at the right value.
     """
     import numpy as np
 

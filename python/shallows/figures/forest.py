@@ -45,7 +45,7 @@ NAME_CHARACTERS = 34
 def draw(comparison: Comparison) -> "Figure":
     """Draw the changes of the main metrics with their intervals, one panel for each scheme.
 
-    Places are the compared combinations of axis values. With more than six, each place has one row, in the
+    Places are the compared combinations of axis values. With more than six places, each has one row, in the
     order of the ranking, with its change relative to the first place. Names of places that no other place
     beats are bold.
 

@@ -21,8 +21,8 @@ MOST_PORTS = 40
 def pauses(runs: Runs) -> "Figure":
     """Draw when each port was paused, and the share of the run for which it was paused.
 
-    Each field shows the share of its interval for which the port could not send packets of a lossless class.
-    The numbers on the right are shares of the whole run. Each run has its own panel.
+    Each field of a port's row shows the share of its interval for which the port could not send packets of a
+    lossless class. The numbers on the right are shares of the whole run. Each run has its own panel.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ SHOWN = 400
 
 
 def queues(simulated: Sequence[Run], real: Sequence[Run]) -> "Figure":
-    """Draw the backlog of the busiest switch port: over time for the first pair of runs, and its distribution.
+    """Draw the backlog of the busiest switch port: over time for the first pair of runs, and as distribution.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class _Header:
 def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     """Read a `topology.txt`: counts of nodes, switches and links, then the switches, then one line per link.
 
-    Further lines are ignored, as in HPCC. With `ignored.unmodelled`, losses of links and NVSwitches are left
+    Further lines are ignored, as in HPCC. With `ignored.unmodelled`, NVSwitches and losses of links are left
     out; the GPUs of a server then communicate through the network.
     """
     lines = read_lines(path)

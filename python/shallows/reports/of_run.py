@@ -336,7 +336,7 @@ def _steps(
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
     """Return the marking thresholds of ports or pools.
 
-    A threshold that only some of them have is labelled with their names.
+    A threshold of only some ports or pools is labelled with their names.
     """
     from shallows.series.thresholds import thresholds
 

@@ -58,7 +58,7 @@ def others_in(folder: Path, successor: Path) -> list[Path]:
     """List the files that users added to a run's folder, which stay if the run `successor` replaces it.
 
     These are the files that neither run's manifest lists. If the old manifest is unreadable, files that look
-    like results are removed too, unless the successor is the same run.
+    like results do not stay either, unless the successor is the same run.
     """
     before, after = files_of(folder), files_of(successor)
     is_told = before or is_run_of(folder, str(_read(successor / MANIFEST).get("hash")))

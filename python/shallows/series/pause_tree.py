@@ -136,7 +136,7 @@ def _without_cycles(paused: list[Paused]) -> list[Paused]:
 
 
 def _congested(run: Run, switch: str, ports: Mapping[Sender, Pauses], hosts: Collection[str]) -> list[str]:
-    """Return the ports of a switch whose backlog reached the level at which a group pauses its sender.
+    """Return the ports of a switch whose backlog reached the level at which the switch pauses senders.
 
     Ports that were paused themselves do not count. If no port reached this level, the port with the largest
     backlog is returned. For a host, the result is the switch's port to the host.

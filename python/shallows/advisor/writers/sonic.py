@@ -1,8 +1,8 @@
 """SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) to the target configuration.
 
 Only fields of sonic-buildimage's YANG models (2026-08) are written, because orchagent rejects a profile with
-an unknown field. A patch raises a maximum before its minimum and lowers it after, so that the minimum never
-exceeds the maximum. JSON has no comments, so callers show the reasons beside the patch.
+an unknown field. A patch raises a maximum before its minimum and lowers it after its minimum, so that the
+minimum never exceeds the maximum. JSON has no comments, so callers show the reasons beside the patch.
 """
 
 import json
