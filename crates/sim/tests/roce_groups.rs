@@ -30,7 +30,7 @@ fn groups_with_different_presets_of_dcqcn_send_at_different_rates() {
     let of_all = "{ kind = 'dcqcn-connectx', preset = 'connectx' }";
     let results = |preset: &str| {
         let roce = format!("{{ congestion = {{ kind = 'dcqcn-connectx', preset = '{preset}' }} }}");
-        results(INCAST, "0..4", &roce, &[("roce.congestion", of_all)])
+        results(INCAST, "0..4", &roce, &[("roce.congestion", of_all), ("roce.cnp.interval", "50us")])
     };
     let (same, different) = (results("connectx"), results("hpcc-repo"));
     assert_ne!(same, different);
