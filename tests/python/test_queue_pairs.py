@@ -151,8 +151,59 @@ def test_a_capture_of_reads_is_read_by_tshark(tmp_path: Path) -> None:
     assert count(captured, "_ws.malformed") == 0
 
 
-def test_captured_packets_of_queue_pairs_end_with_their_icrc(tmp_path: Path) -> None:
+@needs_tshark
+def test_a_capture_of_dcqcn_has_its_congestion_notification_packets(tmp_path: Path) -> None:
+    changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "200KB"}
+    run = sh.run(MODEL, changes, out=tmp_path / "run")
+    captured = run.captures["capture"]
+    # InfiniBand, annex A17.9.3: a CNP has opcode 0x81 and 16 reserved bytes after the BTH.
+    names = ["ip.src", "frame.len", "_ws.col.Info"]
+    rows = [tuple(row) for row in fields(captured, names, "infiniband.bth.opcode == 0x81")]
+    assert {row[:2] for row in rows} == {("10.0.0.9", str(14 + 20 + 8 + 12 + 16 + 4))}
+    assert len(rows) == run.summary["queue_pairs"]["cnps"] >= 8
+    assert count(captured, "_ws.malformed") == 0
+    cnps = [frame for frame in packets_of(captured) if frame[42] == 0x81]
+    assert [frame[54:-4] for frame in cnps] == [bytes(16)] * len(rows)
+
+
+@needs_tshark
+def test_a_capture_of_losses_has_a_nak_for_each_gap(tmp_path: Path) -> None:
+    # Class 1 is not lossless, and a small α makes the switch drop packets.
+    losses = {"workload.0.class": 1, "workload.0.size": "20KB", "switch.buffer.alpha": 0.001}
+    changes = losses | {"roce.congestion": "none", "measure.captures": [{"hosts": 8, "snap": "9100B"}]}
+    run = sh.run(MODEL, changes, out=tmp_path / "run")
+    captured = run.captures["capture"]
+    names = ["ip.src", "ip.dst", *(f"infiniband.{name}" for name in ("aeth.syndrome", "bth.psn"))]
+    rows = fields(captured, names, "infiniband")
+    # The syndrome of a NAK for a PSN sequence error is 0x60. Its PSN is that of the missing packet: all
+    # packets before it have been acknowledged, and it is retransmitted.
+    naks = [(place, host, psn) for place, (_, host, syndrome, psn) in enumerate(rows) if syndrome == "96"]
+    assert len(naks) == run.summary["queue_pairs"]["naks"] > 0
+    for place, host, psn in naks:
+        acknowledged = {int(row[3]) for row in rows[:place] if row[1] == host and row[2] == "31"}
+        assert acknowledged == set(range(int(psn)))
+        assert [host, "10.0.0.9", "", psn] in rows[place:]
+    assert count(captured, "_ws.malformed") == 0
+
+
+@needs_tshark
+def test_a_capture_of_hpcc_has_the_bytes_of_in_band_telemetry(tmp_path: Path) -> None:
     changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "2500B"}
+    run = sh.run(MODEL, changes | {"roce.congestion": "hpcc"}, out=tmp_path / "run")
+    captured = run.captures["capture"]
+    rows = Counter(tuple(row) for row in fields(captured, ["infiniband.bth.opcode", "frame.len"]))
+    # Ethernet, IP, UDP, BTH and ICRC have 58 bytes, an RETH 16, an AETH 4, and the telemetry 42.
+    lengths = {"6": 58 + 16 + 1024 + 42, "7": 58 + 1024 + 42, "8": 58 + 452 + 42, "17": 58 + 4 + 42}
+    assert rows == {(code, str(length)): 24 if code == "17" else 8 for code, length in lengths.items()}
+    assert count(captured, "_ws.malformed") == 0
+    acks = [frame for frame in packets_of(captured) if frame[42] == 17]
+    assert [frame[58:-4] for frame in acks] == [bytes(42)] * 24
+
+
+@pytest.mark.parametrize("congestion", ["dcqcn", "hpcc"])
+def test_captured_packets_of_queue_pairs_end_with_their_icrc(congestion: str, tmp_path: Path) -> None:
+    changes = {"measure.captures": [{"hosts": 8, "snap": "9100B"}], "workload.0.size": "2500B"}
+    changes |= {"roce.congestion": congestion}
     captured = sh.run(MODEL, changes, out=tmp_path / "captured").captures["capture"]
     frames = packets_of(captured)
     assert len(frames) == 8 * 6
