@@ -56,15 +56,16 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     if first is None:
         raise ShallowsError(f"{path} is empty", f"write the first line as {HEADERS}")
     header = _header(first, ignored)
-    nodes = _switches(first, lines, header)
+    nodes, repeated = _switches(first, lines, header)
     links = list(islice(lines, header.links))
     after = next(lines, first).number
     count = (after > first.number) + sum(1 for _ in lines)
-    notes = rest(first, len(links), header.links, "links", after, count)
+    notes = [*repeated, *rest(first, len(links), header.links, "links", after, count)]
     for line in links:
         line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
     links = _last_of_pairs(first, links, header.nodes, notes)
-    inner = set(nodes[: header.nvswitches])
+    # A node that is listed as both is a switch, because SimAI reads the switches last.
+    inner = set(nodes[: header.nvswitches]).difference(nodes[header.nvswitches :])
     links = [line for line in links if inner.isdisjoint(_ends(line, header.nodes))]
     switches = set(nodes) - inner
     linked: dict[int, int] = {}
@@ -119,9 +120,15 @@ def _header(first: Line, ignored: Ignored) -> _Header:
     return _Header(nodes, switches + nvswitches, links, nvswitches, note)
 
 
-def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
-    """Return the switches in the order of the file, and advance `lines` past their lines."""
-    found: dict[int, int] = {}
+def _switches(first: Line, lines: Iterator[Line], header: _Header) -> tuple[list[int], list[str]]:
+    """Return the listed switches and notes on repeated ones, and advance `lines` past their lines.
+
+    HPCC's reader sets the type of each listed node, so a node that is listed twice is one switch
+    (third.cc: `node_type`).
+    """
+    found: list[int] = []
+    places: dict[int, int] = {}
+    notes = []
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
             raise line.error(
@@ -130,19 +137,20 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
             )
         for word in line.words:
             switch = line.whole("switch", word, 0, header.nodes - 1)
-            if switch in found:
-                raise line.error(
-                    f"switch {switch} is listed twice; line {found[switch]} has it too",
-                    "list each switch once",
+            if switch in places:
+                notes.append(
+                    f"{first.file.name}:{line.number}: switch {switch} is listed again, after line "
+                    f"{places[switch]}; it counts for the number in the first line, as in HPCC"
                 )
-            found[switch] = line.number
+            places.setdefault(switch, line.number)
+            found.append(switch)
         if len(found) > header.switches:
             raise line.error(
                 f"the file lists {len(found)} switches; the first line states {header.switches}",
                 "correct the number in the first line, or remove the surplus switches",
             )
         if len(found) == header.switches:
-            return list(found)
+            return found, notes
     raise first.error(
         f"this line states {header.switches} switches; the file lists {len(found)}",
         "list each switch after the first line",
