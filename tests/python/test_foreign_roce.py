@@ -322,7 +322,8 @@ def test_acknowledgements_have_a_queue_with_priority_when_asked(hpcc: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("mode", "more"), [(1, "ACK_HIGH_PRIO 1\n"), (3, ""), (7, ""), (8, "ENABLE_PFC 0\nENABLE_IRN 1\n")]
+    ("mode", "more"),
+    [(1, "ACK_HIGH_PRIO 1\n"), (3, ""), (7, ""), (8, "ENABLE_PFC 0\nENABLE_IRN 1\n"), (10, "")],
 )
 def test_each_congestion_control_slows_an_incast_down(
     mode: int, more: str, hpcc: Path, shell: Shell, tmp_path: Path
