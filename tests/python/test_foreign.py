@@ -14,6 +14,7 @@ from pages import ROOT
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.foreign import export
 from shallows.foreign.hpcc import import_hpcc
+from shallows.foreign.hpcc_config import Arguments
 from shallows.foreign.htsim import import_htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import write
@@ -91,7 +92,7 @@ def test_files_of_hpccs_descendants_are_read_as_their_programs_read_them(
     family: str, config: str, ignored: Ignored, tmp_path: Path
 ) -> None:
     root = EXPECTED / family
-    write(import_hpcc(root / config, ignored, root), tmp_path / f"{family}.toml")
+    write(import_hpcc(root / config, ignored, Arguments(root=root)), tmp_path / f"{family}.toml")
     for name in (f"{family}.toml", f"{family}.flows.csv"):
         assert (tmp_path / name).read_text() == (EXPECTED / name).read_text()
 

@@ -12,6 +12,8 @@ def run(options: argparse.Namespace) -> int:
         options.source,
         options.out,
         root=options.root,
+        topology=options.topology,
+        flow=options.flow,
         ignored=options.ignored,
         unmodelled=options.unmodelled,
         force=options.force,

@@ -10,7 +10,7 @@ from typing import Any
 from shallows.bounded import is_folder
 from shallows.foreign import hpcc_keys as keys
 from shallows.foreign import writing
-from shallows.foreign.hpcc_config import Config, read_config
+from shallows.foreign.hpcc_config import NO_ARGUMENTS, Arguments, Config, read_config
 from shallows.foreign.hpcc_flows import read_flows
 from shallows.foreign.hpcc_paths import longest
 from shallows.foreign.hpcc_roce import HIGH_PRIORITY, ack_class, ack_sizes, roce, wire
@@ -20,18 +20,15 @@ from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.writing import Imported
 
 
-def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = None) -> Imported:
+def import_hpcc(source: Path, ignored: Ignored = NOTHING, arguments: Arguments = NO_ARGUMENTS) -> Imported:
     """Build the scenario of a configuration file, or of the `config.txt` of a folder.
-
-    Paths in the file are relative to `root`, the working folder of HPCC. By default, they are relative to the
-    file's folder or its parent.
 
     Raises
     ------
     ShallowsError
         If an entry is malformed or has no counterpart in scenarios; the error names file and line.
     """
-    config = read_config(source / "config.txt" if is_folder(source) else source, root, ignored)
+    config = read_config(source / "config.txt" if is_folder(source) else source, ignored, arguments)
     network = read_topology(config.path("TOPOLOGY_FILE"), ignored)
     flows, notes = read_flows(config.path("FLOW_FILE"), network)
     groups = sorted(set(flows.column("pg")))

@@ -8,9 +8,28 @@ from shallows.errors import ShallowsError
 from shallows.foreign import hpcc_keys as keys
 from shallows.foreign.hpcc_unmodelled import PAYLOADS, Modes, is_on, without
 from shallows.foreign.ignoring import NOTHING, Ignored
-from shallows.foreign.reading import PS_PER_S, Line
+from shallows.foreign.reading import LATEST, PS_PER_S, Line
 
 PS_PER_US = 10**6
+
+
+FILES = {"TOPOLOGY_FILE": "topology", "FLOW_FILE": "flow"}
+"""Dictionary that maps each key of an input file to its option."""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Settings that are not in the configuration: the working folder, and arguments of derived programs."""
+
+    root: Path | None = None
+    """Folder that paths in the configuration are relative to; None means its folder or the parent."""
+    topology: Path | None = None
+    """Topology file; None means that of `TOPOLOGY_FILE`."""
+    flow: Path | None = None
+    """List of flows; None means that of `FLOW_FILE`."""
+
+
+NO_ARGUMENTS = Arguments()
 
 
 @dataclass(frozen=True)
@@ -19,7 +38,7 @@ class Config:
 
     file: Path
     lines: dict[str, Line]
-    root: Path | None
+    arguments: Arguments
     modes: Modes
     payload: int
     stop_ps: int
@@ -28,15 +47,19 @@ class Config:
     notes: list[str]
 
     def path(self, key: str) -> Path:
-        """Return the path in a key, relative to `root` (default: this file's folder or its parent)."""
-        line = self.lines[key]
+        """Return the path of an input file: that of the option, or that of the key."""
+        given: Path | None = getattr(self.arguments, FILES[key])
+        if given is not None:
+            return given
+        line, root = self.lines[key], self.arguments.root
         above = [self.file.parent, self.file.parent.parent]
-        places = [folder / line.words[1] for folder in ([self.root] if self.root else above)]
+        places = [folder / line.words[1] for folder in ([root] if root else above)]
         found = next((place for place in places if is_file(place)), None)
         if found is None:
             raise line.error(
                 f"the file of {key} does not exist: {' or '.join(map(str, places))}",
-                "correct the path, or name the folder in which HPCC is run: --root DIR",
+                f"correct the path, name the file: --{FILES[key]} FILE, or name the folder in which HPCC is "
+                "run: --root DIR",
             )
         return found
 
@@ -93,7 +116,7 @@ class Config:
         return self.lines.get(key)
 
 
-def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING) -> Config:
+def read_config(path: Path, ignored: Ignored = NOTHING, arguments: Arguments = NO_ARGUMENTS) -> Config:
     """Read a configuration; keys without a counterpart are rejected, unless they are in `ignored`."""
     notes: list[str] = []
     lines = keys.read(path, notes)
@@ -102,16 +125,17 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
     modes = Modes(mode, keys.DCTCP if is_replaced else mode)
     of_hawkeye = sorted(keys.OF_HAWKEYE & lines.keys())
     lines = without(path, lines, modes, ignored, notes)
-    for key in ("TOPOLOGY_FILE", "FLOW_FILE"):
-        if key not in lines:
-            raise ShallowsError(f"{path}: {key} is missing", f"add the line `{key} FILE`")
+    for key, option in FILES.items():
+        if key not in lines and getattr(arguments, option) is None:
+            remedy = f"add the line `{key} FILE`, or name the file: --{option} FILE"
+            raise ShallowsError(f"{path}: {key} is missing", remedy)
     return Config(
         file=path,
         lines=lines,
-        root=root,
+        arguments=arguments,
         modes=modes,
         payload=_one(lines, "PACKET_PAYLOAD_SIZE", 1_000, *PAYLOADS),
-        stop_ps=_stop(lines),
+        stop_ps=_stop(lines, notes),
         buffer=_buffer(lines, of_hawkeye, notes),
         ignored=ignored,
         notes=notes,
@@ -125,7 +149,7 @@ def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) 
     return lines[key].whole(key, lines[key].words[1], least, most)
 
 
-def _stop(lines: dict[str, Line]) -> int:
+def _stop(lines: dict[str, Line], notes: list[str]) -> int:
     if "SIMULATOR_STOP_TIME" not in lines and "FLOWGEN_STOP_TIME" in lines:
         # ConWeave's network-load-balance.cc stops ten seconds after the last flow.
         line = lines["FLOWGEN_STOP_TIME"]
@@ -133,6 +157,12 @@ def _stop(lines: dict[str, Line]) -> int:
     if "SIMULATOR_STOP_TIME" not in lines:
         return 301 * PS_PER_S // 100
     line = lines["SIMULATOR_STOP_TIME"]
+    if line.decimal("the stop time", line.words[1]) * PS_PER_S > LATEST:
+        # SimAI.conf has 4 · 10¹³ s.
+        notes.append(
+            f"SIMULATOR_STOP_TIME {line.words[1]} is longer than a day; the scenario stops after a day"
+        )
+        return LATEST
     stop = line.picoseconds("the stop time", line.words[1], PS_PER_S)
     if stop == 0:
         raise line.error("SIMULATOR_STOP_TIME must be above 0, got 0", "write the stop time in seconds")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shallows.errors import ShallowsError
 from shallows.foreign import export, hpcc, htsim
+from shallows.foreign.hpcc_config import Arguments
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import Imported, write
 from shallows.runs.results import Run
@@ -29,6 +30,8 @@ def import_hpcc(
     out: str | Path,
     *,
     root: str | Path | None = None,
+    topology: str | Path | None = None,
+    flow: str | Path | None = None,
     ignored: Sequence[str] = (),
     unmodelled: bool = False,
     force: bool = False,
@@ -43,6 +46,8 @@ def import_hpcc(
         The scenario file to write, which ends in `.toml`.
     root
         Folder that paths in the configuration are relative to; default: its own folder or the one above.
+    topology, flow
+        Files to read instead of those in `TOPOLOGY_FILE` and `FLOW_FILE`.
     ignored
         Keys to leave out. Without this option, a key that scenarios have no counterpart for is an error.
     unmodelled
@@ -55,8 +60,9 @@ def import_hpcc(
     ShallowsError
         With file and line, if an entry is malformed or has no counterpart.
     """
-    given = Path(root) if root else None
-    return _written(hpcc.import_hpcc(Path(source), _ignored(ignored, unmodelled), given), out, force)
+    given = [Path(path) if path else None for path in (root, topology, flow)]
+    made = hpcc.import_hpcc(Path(source), _ignored(ignored, unmodelled), Arguments(*given))
+    return _written(made, out, force)
 
 
 def import_htsim(

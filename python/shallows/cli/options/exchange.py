@@ -27,6 +27,8 @@ def _import_hpcc(parser: argparse.ArgumentParser) -> None:
         help="folder in which the simulator was run; paths in CONFIG are relative to this folder; "
         "default: the folder of CONFIG, or its parent",
     )
+    for option, key in (("--topology", "TOPOLOGY_FILE"), ("--flow", "FLOW_FILE")):
+        parser.add_argument(option, metavar="FILE", help=f"file to read; default: that of {key} in CONFIG")
     _add_imported(parser)
 
 
