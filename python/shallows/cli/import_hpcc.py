@@ -14,6 +14,7 @@ def run(options: argparse.Namespace) -> int:
         root=options.root,
         topology=options.topology,
         flow=options.flow,
+        control=options.control,
         ignored=options.ignored,
         unmodelled=options.unmodelled,
         force=options.force,

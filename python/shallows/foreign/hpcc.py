@@ -81,6 +81,13 @@ def _comments(config: Config, *, is_lossless: bool, has_ack_class: bool) -> dict
         comments["roce"] += (
             "\nEach marked packet causes a CNP; HPCC sets a bit in the acknowledgement instead."
         )
+    if config.modes.chosen == keys.POWERTCP:
+        comments["roce"] += "\nns3-datacenter multiplies PowerTCP's rates by U_TARGET as well."
+    if config.modes.chosen == keys.THETA_POWERTCP:
+        comments["roce"] += (
+            "\nbase_rtt is 1.05 times the longest round-trip time; in ns3-datacenter, 1.05 times the\n"
+            "shortest one of each flow."
+        )
     if not is_lossless:
         comments["switch"] = "Packets are dropped when the buffer is full."
     return comments

@@ -21,6 +21,8 @@ FILES = {"TOPOLOGY_FILE": "topology", "FLOW_FILE": "flow"}
 class Arguments:
     """Settings that are not in the configuration: the working folder, and arguments of derived programs."""
 
+    control: str | None = None
+    """Congestion control, one of `hpcc_keys.CONTROLS`; None means that of `CC_MODE`."""
     root: Path | None = None
     """Folder that paths in the configuration are relative to; None means its folder or the parent."""
     topology: Path | None = None
@@ -120,9 +122,9 @@ def read_config(path: Path, ignored: Ignored = NOTHING, arguments: Arguments = N
     """Read a configuration; keys without a counterpart are rejected, unless they are in `ignored`."""
     notes: list[str] = []
     lines = keys.read(path, notes)
-    mode = _one(lines, "CC_MODE", keys.DCQCN, 0, 100)
-    is_replaced = "CC_MODE" in ignored.keys or (ignored.unmodelled and mode not in keys.MODES)
-    modes = Modes(mode, keys.DCTCP if is_replaced else mode)
+    modes = _modes(lines, ignored, arguments.control)
+    if arguments.control is not None and "CC_MODE" in lines:
+        notes.append(f"--control {arguments.control} replaces CC_MODE {lines['CC_MODE'].words[1]}")
     of_hawkeye = sorted(keys.OF_HAWKEYE & lines.keys())
     lines = without(path, lines, modes, ignored, notes)
     for key, option in FILES.items():
@@ -140,6 +142,23 @@ def read_config(path: Path, ignored: Ignored = NOTHING, arguments: Arguments = N
         ignored=ignored,
         notes=notes,
     )
+
+
+def _modes(lines: dict[str, Line], ignored: Ignored, control: str | None) -> Modes:
+    is_ignored = "CC_MODE" in ignored.keys
+    if control is not None and is_ignored:
+        raise ShallowsError(
+            "--control replaces CC_MODE, so --ignore CC_MODE has no effect", "remove an option"
+        )
+    if control is not None and control not in keys.CONTROLS:
+        raise ShallowsError(
+            f"--control must be one of {', '.join(keys.CONTROLS)}, got {control}", "correct it"
+        )
+    if control is not None:
+        return Modes(keys.CONTROLS[control], keys.CONTROLS[control])
+    mode = _one(lines, "CC_MODE", keys.DCQCN, 0, 100)
+    is_replaced = is_ignored or (ignored.unmodelled and mode not in keys.MODES)
+    return Modes(mode, keys.DCTCP if is_replaced else mode)
 
 
 def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) -> int:

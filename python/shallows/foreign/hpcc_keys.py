@@ -10,6 +10,18 @@ from shallows.foreign.reading import Line, read_lines
 
 DCQCN, HPCC, TIMELY, DCTCP, PINT = 1, 3, 7, 8, 10
 MODES = {DCQCN: "DCQCN", HPCC: "HPCC", TIMELY: "TIMELY", DCTCP: "DCTCP", PINT: "HPCC-PINT"}
+POWERTCP, THETA_POWERTCP = -1, -2
+"""Modes without a value of `CC_MODE`: ns3-datacenter's programs select them by arguments."""
+CONTROLS = {
+    "dcqcn": DCQCN,
+    "hpcc": HPCC,
+    "hpcc-pint": PINT,
+    "timely": TIMELY,
+    "dctcp": DCTCP,
+    "powertcp": POWERTCP,
+    "theta-powertcp": THETA_POWERTCP,
+}
+"""Dictionary that maps each value of `--control` to its mode."""
 
 MAPS = {"KMIN_MAP", "KMAX_MAP", "PMAX_MAP"}
 MAPPED = MAPS | {
@@ -90,6 +102,8 @@ OF_MODES = {
     TIMELY: {"RATE_AI", "RATE_HAI"},
     DCTCP: {"EWMA_GAIN", "DCTCP_RATE_AI"},
     PINT: {"MI_THRESH", "PINT_LOG_BASE", "PINT_PROB", "RATE_AI", "U_TARGET"},
+    POWERTCP: {"FAST_REACT", "INT_MULTI", "SAMPLE_FEEDBACK"},
+    THETA_POWERTCP: {"FAST_REACT", "SAMPLE_FEEDBACK"},
 }
 """Dictionary that maps modes of congestion control to the keys that rdma-hw.cc reads only in this mode."""
 OF_CONWEAVE = {

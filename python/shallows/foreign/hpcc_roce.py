@@ -24,6 +24,8 @@ TIMESTAMP = 8
 HIGH_PRIORITY = 0
 """Class of acknowledgements with ACK_HIGH_PRIO. Its queue has priority at all ports."""
 NS_PER_S = 10**9
+OF_POWERTCP = 150_000_000
+"""Rate that PowerTCP adds in ns3-datacenter (`RdmaHw::UpdateRatePower`)."""
 MINIMUM = 100_000_000
 """Default of MIN_RATE."""
 GAIN = 0.0625
@@ -51,7 +53,10 @@ def _telemetry(config: Config) -> tuple[int, int]:
     if mode == keys.PINT:
         # The largest utilisation is 512; it has the code log_b(512²).
         return (1 if _log_base(config) ** 256 > 512**2 else 2), PINT
-    return (TELEMETRY, TELEMETRY) if mode == keys.HPCC else (0, TIMESTAMP if mode == keys.TIMELY else 0)
+    if mode in (keys.HPCC, keys.POWERTCP):
+        return TELEMETRY, TELEMETRY
+    # In ns3-datacenter, packets of θ-PowerTCP have telemetry too.
+    return 0, {keys.TIMELY: TIMESTAMP, keys.THETA_POWERTCP: TELEMETRY}.get(mode, 0)
 
 
 def _log_base(config: Config) -> float:
@@ -139,6 +144,24 @@ def _window_of_hpcc(config: Config, longest: Longest) -> dict[str, Any]:
     }
 
 
+def _powertcp(config: Config, longest: Longest) -> dict[str, Any]:
+    return {"kind": "powertcp", "weight": 0.9, **_of_power(config, longest.rtt_ns * 1_000)}
+
+
+def _theta_powertcp(config: Config, longest: Longest) -> dict[str, Any]:
+    # ns3-datacenter divides the power by 1.05 · τ.
+    return {"kind": "theta-powertcp", "weight": 0.7, **_of_power(config, longest.rtt_ns * 1_050)}
+
+
+def _of_power(config: Config, base_rtt_ps: int) -> dict[str, Any]:
+    # A rate that is added is β in a round-trip time. Like the weights, it is a constant of ns3-datacenter.
+    return {
+        "additive_increase": f"{round(OF_POWERTCP * base_rtt_ps / 8 / 10**12)}B",
+        "base_rtt": writing.time(base_rtt_ps),
+        "min_rate": writing.rate(config.rate("MIN_RATE", MINIMUM)),
+    }
+
+
 def _timely(config: Config, longest: Longest) -> dict[str, Any]:
     return {
         "kind": "timely",
@@ -187,4 +210,6 @@ _CONTROLS = {
     keys.TIMELY: _timely,
     keys.DCTCP: _dctcp,
     keys.PINT: _hpcc_pint,
+    keys.POWERTCP: _powertcp,
+    keys.THETA_POWERTCP: _theta_powertcp,
 }

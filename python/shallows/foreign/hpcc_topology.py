@@ -94,7 +94,7 @@ def _header(first: Line, ignored: Ignored) -> _Header:
         counts = words
     elif len(words) == 4:
         counts = [*words[:2], words[3]]
-        note = "CC_MODE sets the congestion control; PowerTCP's programs take it as an argument"
+        note = "CC_MODE or --control sets the congestion control; PowerTCP's programs take it as an argument"
         note = f"{first.file.name} has PowerTCP's format: {note}"
     elif len(words) == 6 and words[5][0].isdigit():
         counts = [*words[:2], words[3]]

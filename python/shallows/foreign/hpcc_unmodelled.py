@@ -21,17 +21,19 @@ class _Switch(NamedTuple):
     """Value in third.cc for a missing key."""
     other: str
     """Meaning of the state that scenarios do not support."""
-    modes: tuple[int, ...] = tuple(keys.MODES)
+    modes: tuple[int, ...] = tuple(keys.OF_MODES)
     """Modes of congestion control in which the key has an effect."""
 
 
+_POWER = (keys.POWERTCP, keys.THETA_POWERTCP)
 _SWITCHES = {
     "L2_BACK_TO_ZERO": _Switch(False, False, "retransmission from the start of a chunk"),
     "RATE_BOUND": _Switch(True, True, "senders without a rate"),
-    "HAS_WIN": _Switch(True, True, "no window", modes=(keys.HPCC, keys.DCTCP, keys.PINT)),
-    "VAR_WIN": _Switch(True, False, "a fixed window of HPCC", modes=(keys.HPCC, keys.PINT)),
+    "HAS_WIN": _Switch(True, True, "no window", modes=(keys.HPCC, keys.DCTCP, keys.PINT, *_POWER)),
+    "VAR_WIN": _Switch(True, False, "a fixed window of HPCC", modes=(keys.HPCC, keys.PINT, *_POWER)),
     "GLOBAL_T": _Switch(True, True, "a round-trip time for each pair of hosts"),
-    "FAST_REACT": _Switch(True, True, "one update in a round-trip time", modes=(keys.HPCC,)),
+    "FAST_REACT": _Switch(True, True, "one update in a round-trip time", modes=(keys.HPCC, *_POWER)),
+    "SAMPLE_FEEDBACK": _Switch(False, False, "no update while queues are empty", modes=_POWER),
 }
 
 
@@ -85,7 +87,7 @@ def without(
 
 def _unmodelled(lines: dict[str, Line], modes: Modes) -> Iterator[tuple[str, str]]:
     """Yield keys with an effect in HPCC and no counterpart in scenarios, with the reason."""
-    if modes.given not in keys.MODES:
+    if modes.given not in keys.OF_MODES:
         only = ", ".join(f"{mode} ({name})" for mode, name in keys.MODES.items())
         yield "CC_MODE", f"congestion control {modes.given} is not modelled; only {only} are"
     yield from _switches(lines, modes.chosen)
@@ -108,7 +110,7 @@ def _unmodelled(lines: dict[str, Line], modes: Modes) -> Iterator[tuple[str, str
 
 
 def _switches(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
-    has_window = mode in (keys.HPCC, keys.PINT) or is_on(lines, "HAS_WIN", default=True)
+    has_window = mode in (keys.HPCC, keys.PINT, *_POWER) or is_on(lines, "HAS_WIN", default=True)
     for key, switch in _SWITCHES.items():
         value = is_on(lines, key, default=switch.default)
         matters = mode in switch.modes and (key != "GLOBAL_T" or has_window)

@@ -32,6 +32,7 @@ def import_hpcc(
     root: str | Path | None = None,
     topology: str | Path | None = None,
     flow: str | Path | None = None,
+    control: str | None = None,
     ignored: Sequence[str] = (),
     unmodelled: bool = False,
     force: bool = False,
@@ -48,6 +49,9 @@ def import_hpcc(
         Folder that paths in the configuration are relative to; default: its own folder or the one above.
     topology, flow
         Files to read instead of those in `TOPOLOGY_FILE` and `FLOW_FILE`.
+    control
+        Congestion control instead of that of `CC_MODE`: `dcqcn`, `hpcc`, `hpcc-pint`, `timely`, `dctcp`,
+        `powertcp` or `theta-powertcp`.
     ignored
         Keys to leave out. Without this option, a key that scenarios have no counterpart for is an error.
     unmodelled
@@ -60,8 +64,8 @@ def import_hpcc(
     ShallowsError
         With file and line, if an entry is malformed or has no counterpart.
     """
-    given = [Path(path) if path else None for path in (root, topology, flow)]
-    made = hpcc.import_hpcc(Path(source), _ignored(ignored, unmodelled), Arguments(*given))
+    paths = (Path(path) if path else None for path in (root, topology, flow))
+    made = hpcc.import_hpcc(Path(source), _ignored(ignored, unmodelled), Arguments(control, *paths))
     return _written(made, out, force)
 
 

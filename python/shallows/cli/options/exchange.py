@@ -29,6 +29,11 @@ def _import_hpcc(parser: argparse.ArgumentParser) -> None:
     )
     for option, key in (("--topology", "TOPOLOGY_FILE"), ("--flow", "FLOW_FILE")):
         parser.add_argument(option, metavar="FILE", help=f"file to read; default: that of {key} in CONFIG")
+    parser.add_argument(
+        "--control",
+        choices=["dcqcn", "hpcc", "hpcc-pint", "timely", "dctcp", "powertcp", "theta-powertcp"],
+        help="congestion control; default: that of CC_MODE in CONFIG",
+    )
     _add_imported(parser)
 
 
