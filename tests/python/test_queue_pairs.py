@@ -66,6 +66,50 @@ def test_runs_without_counts_of_rnr_are_tabulated_with_zeros(run: sh.Run) -> Non
     assert tables.queue_pairs({"queue_pairs": counts}) == tables.queue_pairs(run.summary)
 
 
+def two_workloads(size: str) -> dict[str, object]:
+    """Return changes with which host 8 also sends a message of this size to host 7, with Swift."""
+    second = {"kind": "incast", "transport": "roce", "senders": 8, "receivers": 7, "size": size}
+    first = {"kind": "incast", "transport": "roce", "senders": "0..7", "receivers": 8, "size": "1MB"}
+    return {"workload": [first, second | {"roce": {"congestion": "swift"}}]}
+
+
+def test_a_passive_congestion_control_beside_an_active_one_is_tabulated_and_warned_of(tmp_path: Path) -> None:
+    run = sh.run(MODEL, two_workloads("1KB"), out=tmp_path / "run")
+    counts = run.summary["queue_pairs"]
+    table = tables.congestion_controls(run.summary)
+    assert table is not None
+    assert table.columns[:3] == ["workload", "control", "queue pairs"]
+    assert table.rows == [
+        ["0", "dcqcn", "7", f"{counts['cnps']:,}", "0", f"{counts['cuts']:,}", table.rows[0][-1]],
+        ["1", "swift", "1", "0", "0", "0", table.rows[1][-1]],
+    ]
+    warning = 'the congestion control of workload 1 ("swift") never reduced a rate or a window'
+    assert [text for text in run.summary["warnings"] if "congestion control" in text] == [warning]
+    page = Path(reports.write_run(run)).read_text(encoding="utf-8")
+    assert "Congestion control of queue pairs" in page
+
+
+def test_groups_of_senders_are_tabulated_with_their_congestion_controls(tmp_path: Path) -> None:
+    group = {"name": "old", "members": "0..4", "roce": {"congestion": "dcqcn-connectx"}}
+    run = sh.run(MODEL, {"host.group": [group]}, out=tmp_path / "run")
+    table = tables.congestion_controls(run.summary)
+    assert table is not None
+    assert table.names == 3
+    assert [row[:4] for row in table.rows] == [
+        ["0", "default", "dcqcn", "4"],
+        ["0", "old", "dcqcn-connectx", "4"],
+    ]
+
+
+def test_one_congestion_control_needs_no_table_of_its_own(run: sh.Run) -> None:
+    [control] = run.summary["queue_pair_controls"]
+    expected = {"workload": 0, "group": "default", "congestion": "dcqcn"}
+    assert control == run.summary["queue_pairs"] | expected
+    assert tables.congestion_controls(run.summary) is None
+    # Runs of older versions lack the list.
+    assert tables.congestion_controls({"queue_pairs": run.summary["queue_pairs"]}) is None
+
+
 def test_counts_of_queue_pairs_are_metrics(run: sh.Run) -> None:
     assert measure(run, "queue_pairs.cnps") == run.summary["queue_pairs"]["cnps"]
     with pytest.raises(sh.ShallowsError, match="no metric 'queue_pairs"):

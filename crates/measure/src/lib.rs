@@ -26,7 +26,7 @@ pub use pause_counts::{Deadlock, PauseCounts};
 pub use pause_interval::PauseInterval;
 pub use port_counts::PortCounts;
 pub use port_tracer::{PortRow, PortTracer};
-pub use queue_pair_counts::QueuePairCounts;
+pub use queue_pair_counts::{QueuePairCounts, QueuePairs, Senders};
 pub use report::{Cell, Columns, FlowOutcome, Measured, Problem, QueryOutcome, Report};
 pub use sampler::{Entity, SampleRow, Sampler};
 pub use tally::{Lost, Tally};

@@ -1,8 +1,22 @@
 //! Counts of queue pairs: their losses, and the actions of their congestion control.
 
+use std::collections::BTreeMap;
+use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// Counts summed over all queue pairs: over requesters, and over responders of READs (which send data).
+/// Senders of the data of queue pairs: the hosts of one group in one workload. Their queue pairs have the same congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Senders {
+    /// Number of the workload among the workloads that send flows.
+    pub workload: u16,
+    /// Number of the hosts' group.
+    pub group: u16,
+}
+
+/// Counts of queue pairs by the senders of their data.
+pub type QueuePairs = BTreeMap<Senders, QueuePairCounts>;
+
+/// Counts summed over queue pairs: over requesters, and over responders of READs (which send data).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePairCounts {
     /// Queue pairs.
@@ -45,5 +59,14 @@ impl AddAssign for QueuePairCounts {
         self.telemetry += other.telemetry;
         self.cuts += other.cuts;
         self.increases += other.increases;
+    }
+}
+
+impl Sum for QueuePairCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, counts| {
+            sum += counts;
+            sum
+        })
     }
 }

@@ -190,6 +190,14 @@ impl Experiment {
         self.queue_pairs().any(|pairs| pairs.config.congestion != none)
     }
 
+    /// Returns the congestion control of a workload's queue pairs whose data the hosts of a group send. `workload` is its number among the
+    /// workloads that send flows, and must have queue pairs.
+    pub fn congestion_of(&self, workload: u16, group: u16) -> &shallows_rdma::congestion::Config {
+        let agreement = self.hosts.agreement_of(workload, group.into(), group.into());
+        let pairs = agreement.queue_pairs.as_ref().expect("the workload has queue pairs");
+        &pairs.config.congestion
+    }
+
     /// Returns whether switches add in-band telemetry to the packets of queue pairs.
     pub fn uses_telemetry(&self) -> bool {
         self.queue_pairs().any(|pairs| pairs.config.congestion.uses_telemetry())

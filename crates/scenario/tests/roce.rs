@@ -186,6 +186,13 @@ const KINDS: [&str; 13] = [
 ];
 
 #[test]
+fn controls_have_their_names_in_scenarios() {
+    for name in KINDS.into_iter().filter(|kind| !kind.starts_with('{')) {
+        assert_eq!(control(name).name(), name);
+    }
+}
+
+#[test]
 fn a_resolved_scenario_shows_all_values_and_describes_the_same_experiment() {
     for congestion in KINDS {
         for rate in ["100Mbps", "100Gbps"] {

@@ -28,6 +28,7 @@ def print_results(
         tables.markers(summary),
         tables.pauses(summary),
         tables.queue_pairs(summary),
+        tables.congestion_controls(summary),
         tables.pings(summary),
         tables.health(summary),
     ):

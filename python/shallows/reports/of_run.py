@@ -151,6 +151,7 @@ def _results(run: Run) -> list[Table]:
         tables.markers,
         tables.pauses,
         tables.queue_pairs,
+        tables.congestion_controls,
         tables.pings,
         tables.health,
     ]

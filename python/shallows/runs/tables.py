@@ -261,6 +261,35 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
     return Table("Queue pairs (RoCEv2)", [*columns], [row], note=note)
 
 
+def congestion_controls(summary: Mapping[str, Any]) -> Table | None:
+    """Tabulate the actions of congestion controls of queue pairs; None unless the run has several of them.
+
+    A row is one workload and, if the scenario has groups of hosts, one group that sends data.
+    """
+    # Runs of older versions lack this list.
+    controls = summary.get("queue_pair_controls", [])
+    if len(controls) < 2:
+        return None
+    has_groups = any(control["group"] != "default" for control in controls)
+    groups = {"group of senders": "group"} if has_groups else {}
+    names = {"workload": "workload", **groups, "control": "congestion"}
+    columns = {
+        "queue pairs": "queue_pairs",
+        "CNPs": "cnps",
+        "INT": "telemetry",
+        "rate cuts": "cuts",
+        "increases": "increases",
+    }
+    rows = [
+        [
+            *(str(control[key]) for key in names.values()),
+            *(f"{control[key]:,}" for key in columns.values()),
+        ]
+        for control in controls
+    ]
+    return Table("Congestion control of queue pairs", [*names, *columns], rows, names=len(names))
+
+
 def queries(summary: Mapping[str, Any]) -> Table | None:
     """Tabulate the completion times of queries by workload; None if the run has no queries."""
     measured = summary.get("queries")

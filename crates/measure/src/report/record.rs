@@ -17,7 +17,7 @@ use crate::pause_counts::{Deadlock, PauseCounts};
 use crate::pause_interval::PauseInterval;
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
-use crate::queue_pair_counts::QueuePairCounts;
+use crate::queue_pair_counts::QueuePairs;
 use crate::sampler::{Entity, SampleRow};
 use crate::tally::{Lost, Tally};
 
@@ -49,7 +49,7 @@ pub struct Report {
     pub(crate) deadlock: Option<Deadlock>,
     pub(crate) pause_intervals: Vec<PauseInterval>,
     pub(crate) datagram_bytes: Bytes,
-    pub(crate) queue_pairs: QueuePairCounts,
+    pub(crate) queue_pairs: QueuePairs,
     pub(crate) end: Instant,
 }
 
@@ -80,8 +80,8 @@ pub struct Measured {
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
     pub datagram_bytes: Bytes,
-    /// Counters summed over all queue pairs.
-    pub queue_pairs: QueuePairCounts,
+    /// Counters of queue pairs.
+    pub queue_pairs: QueuePairs,
     /// Echo requests, in the order in which they were sent.
     pub echoes: Vec<Echo>,
     /// Readings of traced flows.
@@ -142,7 +142,9 @@ impl Measured {
             whole.samples.append(&mut partition.samples);
             whole.trace.append(&mut partition.trace);
             whole.tally += partition.tally;
-            whole.queue_pairs += partition.queue_pairs;
+            for (senders, counts) in partition.queue_pairs {
+                *whole.queue_pairs.entry(senders).or_default() += counts;
+            }
             for (link, lost) in partition.lost {
                 *whole.lost.entry(link).or_default() += lost;
             }

@@ -9,6 +9,7 @@ use super::statistics::{self, ratio};
 use crate::echo::Echo;
 use crate::flow::FlowRecord;
 use crate::pause_counts::PauseCounts;
+use crate::queue_pair_counts::{QueuePairCounts, Senders};
 use crate::tally::Lost;
 
 impl Report {
@@ -86,7 +87,8 @@ impl Report {
             summary["lossless"] = self.describe_pauses();
         }
         if self.experiment.has_queue_pairs() {
-            summary["queue_pairs"] = self.describe_queue_pairs();
+            summary["queue_pairs"] = describe_queue_pairs(&self.all_queue_pairs());
+            summary["queue_pair_controls"] = self.describe_controls();
         }
         if !self.experiment.network.epochs().is_empty() {
             summary["packets"]["lost_in_flight"] = json!(lost.packets);
@@ -94,22 +96,24 @@ impl Report {
         }
     }
 
-    /// Describes the losses of queue pairs and the actions of their congestion control.
-    fn describe_queue_pairs(&self) -> Value {
-        let counts = &self.queue_pairs;
-        json!({
-            "queue_pairs": counts.queue_pairs,
-            "retries_exhausted": counts.retries_exhausted,
-            "rnr_retries_exhausted": counts.rnr_retries_exhausted,
-            "naks": counts.naks,
-            "rnr_naks": counts.rnr_naks,
-            "timeouts": counts.timeouts,
-            "retransmits": counts.retransmits,
-            "cnps": counts.cnps,
-            "telemetry": counts.telemetry,
-            "cuts": counts.cuts,
-            "increases": counts.increases,
-        })
+    /// Returns the counts of all queue pairs together.
+    fn all_queue_pairs(&self) -> QueuePairCounts {
+        self.queue_pairs.values().copied().sum()
+    }
+
+    /// Describes the queue pairs of each workload and group of hosts that send data, with the name of their congestion control.
+    fn describe_controls(&self) -> Value {
+        let workloads = self.workload_places();
+        let groups = self.experiment.network.groups.names();
+        let describe = |(&senders, counts): (&Senders, &QueuePairCounts)| {
+            let mut described = describe_queue_pairs(counts);
+            described["workload"] = json!(workloads[usize::from(senders.workload)]);
+            described["group"] = json!(groups[usize::from(senders.group)]);
+            described["congestion"] =
+                json!(self.experiment.congestion_of(senders.workload, senders.group).name());
+            described
+        };
+        self.queue_pairs.iter().map(describe).collect()
     }
 
     /// Describes the pauses of all ports, by lossless class.
@@ -205,9 +209,9 @@ impl Report {
         ports.enumerate().filter_map(warn).collect()
     }
 
-    /// Returns warnings about queue pairs that ended with an error, and about a congestion control that never acted.
+    /// Returns warnings about queue pairs that ended with an error, and about congestion controls that never acted.
     fn warnings_of_queue_pairs(&self) -> Vec<String> {
-        let counts = &self.queue_pairs;
+        let counts = self.all_queue_pairs();
         let mut warnings = Vec::new();
         if counts.retries_exhausted > 0 {
             warnings.push(format!(
@@ -229,8 +233,30 @@ impl Report {
         if self.experiment.controls_queue_pairs() && counts.cuts == 0 {
             warnings
                 .push("the congestion control of queue pairs never reduced a rate or a window".to_owned());
+        } else {
+            warnings.extend(self.passive_controls());
         }
         warnings
+    }
+
+    /// Returns a warning for each workload and group of hosts that send data whose congestion control never acted.
+    fn passive_controls(&self) -> impl Iterator<Item = String> {
+        let workloads = self.workload_places();
+        let groups = &self.experiment.network.groups;
+        self.queue_pairs.iter().filter(|(_, counts)| counts.cuts == 0).filter_map(move |(&senders, _)| {
+            let congestion = self.experiment.congestion_of(senders.workload, senders.group).name();
+            let workload = workloads[usize::from(senders.workload)];
+            let of_group = match groups.any() {
+                true => format!(" and group \"{}\"", groups.names()[usize::from(senders.group)]),
+                false => String::new(),
+            };
+            (congestion != "none").then(|| {
+                format!(
+                    "the congestion control of workload {workload}{of_group} (\"{congestion}\") never reduced a rate \
+                     or a window"
+                )
+            })
+        })
     }
 
     /// Returns JSON statistics of the echoes' round-trip times, over all classes and for each class. Null if the experiment has no probes.
@@ -273,4 +299,21 @@ impl Report {
         }
         Value::Object(table)
     }
+}
+
+/// Describes the losses of queue pairs and the actions of their congestion control.
+fn describe_queue_pairs(counts: &QueuePairCounts) -> Value {
+    json!({
+        "queue_pairs": counts.queue_pairs,
+        "retries_exhausted": counts.retries_exhausted,
+        "rnr_retries_exhausted": counts.rnr_retries_exhausted,
+        "naks": counts.naks,
+        "rnr_naks": counts.rnr_naks,
+        "timeouts": counts.timeouts,
+        "retransmits": counts.retransmits,
+        "cnps": counts.cnps,
+        "telemetry": counts.telemetry,
+        "cuts": counts.cuts,
+        "increases": counts.increases,
+    })
 }

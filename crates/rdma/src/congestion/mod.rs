@@ -66,6 +66,27 @@ impl Config {
         }
     }
 
+    /// Returns the name of the control in scenarios.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dcqcn(_) => "dcqcn",
+            Self::ConnectX(_) => "dcqcn-connectx",
+            Self::Timely(config) => match config.rule {
+                timely::Rule::Gradient => "timely",
+                timely::Rule::Patched => "timely-patched",
+            },
+            Self::Swift(_) => "swift",
+            Self::Hpcc(_) => "hpcc",
+            Self::HpccPint(_) => "hpcc-pint",
+            Self::PowerTcp(config) => match config.signal {
+                powertcp::Signal::Telemetry => "powertcp",
+                powertcp::Signal::Delay => "theta-powertcp",
+            },
+            Self::RdmaDctcp(_) => "dctcp",
+        }
+    }
+
     /// Returns whether the control reacts to congestion notification packets. If so, the responder must send them.
     pub fn uses_cnps(&self) -> bool {
         matches!(self, Self::Dcqcn(_) | Self::ConnectX(_))

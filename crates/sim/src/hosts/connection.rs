@@ -70,8 +70,8 @@ pub(crate) struct SenderSide {
     pub(crate) twin: u32,
     /// Place of a persistent connection in its pool.
     pub(crate) place_in_pool: u32,
-    /// Workload of the connection's pool.
-    pub(crate) workload_of_pool: u16,
+    /// Workload for which the connection was opened; 0 for the direction of answers.
+    pub(crate) workload: u16,
     /// Whether every change of the sender is recorded during its flow.
     pub(crate) traced: bool,
     /// The NIC's account of the sender: the sender's bytes in the NIC's queue, and the progress of its burst.
@@ -91,7 +91,7 @@ impl SenderSide {
                 start: self.flow_start,
                 started: self.started,
             }),
-            None => Framing::BeforeFlows { workload: self.workload_of_pool },
+            None => Framing::BeforeFlows { workload: self.workload },
         }
     }
 

@@ -220,10 +220,10 @@ impl Endpoint {
         }
     }
 
-    /// Returns the counts of the queue pair; zero for TCP.
-    pub(super) fn counts(&self) -> QueuePairCounts {
+    /// Returns the counts of the queue pair; `None` for TCP.
+    pub(super) fn counts(&self) -> Option<QueuePairCounts> {
         let (stats, digest, rnr_naks) = match self {
-            Self::Tcp(_) => return QueuePairCounts::default(),
+            Self::Tcp(_) => return None,
             Self::QueuePair(queue) => match &queue.requesting {
                 Requesting::Messages(requester) => {
                     (requester.stats(), requester.digest(), requester.rnr_naks())
@@ -231,7 +231,7 @@ impl Endpoint {
                 Requesting::Reads(requester) => (requester.stats(), Digest::default(), 0),
             },
         };
-        QueuePairCounts {
+        Some(QueuePairCounts {
             queue_pairs: 1,
             retries_exhausted: (self.ended() == Some(Ended::RetriesExhausted)).into(),
             rnr_retries_exhausted: (self.ended() == Some(Ended::RnrRetriesExhausted)).into(),
@@ -240,7 +240,7 @@ impl Endpoint {
             timeouts: stats.timeouts.into(),
             retransmits: stats.retransmits.into(),
             ..counts_of_control(digest)
-        }
+        })
     }
 
     /// Returns the time at which the endpoint's timer expires.

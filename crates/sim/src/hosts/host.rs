@@ -106,7 +106,7 @@ impl Host {
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
             (side.asks, side.twin) = (false, NO_TWIN);
-            (side.place_in_pool, side.workload_of_pool) = (0, 0);
+            (side.place_in_pool, side.workload) = (0, 0);
             side.account = Account::default();
             side.transport = transport;
             return slot;
@@ -127,7 +127,7 @@ impl Host {
             asks: false,
             twin: NO_TWIN,
             place_in_pool: 0,
-            workload_of_pool: 0,
+            workload: 0,
             traced: false,
             account: Account::default(),
             transport,

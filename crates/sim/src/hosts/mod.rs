@@ -35,7 +35,7 @@ use std::ops::Range;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
-use shallows_measure::{FlowRecord, QueuePairCounts, Tally};
+use shallows_measure::{FlowRecord, QueuePairCounts, QueuePairs, Senders, Tally};
 use shallows_scenario::{Experiment, Flow};
 
 use crate::hosts::connection::{Place, SenderSide};
@@ -56,7 +56,7 @@ pub(crate) struct Hosts {
     transports: Transports,
     flows: Flows,
     /// Counts of queue pairs that are closed.
-    closed_queue_pairs: QueuePairCounts,
+    closed_queue_pairs: QueuePairs,
     /// Whether any NIC coalesces arriving packets or has an agent. If not, arriving packets bypass the NICs.
     nics_act_on_arrivals: bool,
     /// Whether any NIC has backpressure and therefore acts on departures.
@@ -153,7 +153,7 @@ impl Hosts {
             places: nodes.clone(),
             transports: Transports::new(experiment),
             flows,
-            closed_queue_pairs: QueuePairCounts::default(),
+            closed_queue_pairs: QueuePairs::new(),
         }
     }
 
@@ -299,16 +299,27 @@ impl Hosts {
     }
 
     /// Returns the counts of all queue pairs so far.
-    pub(crate) fn queue_pairs(&self) -> QueuePairCounts {
-        let mut counts = self.closed_queue_pairs;
-        let senders = self.hosts.iter().flat_map(|host| &host.senders);
-        senders.filter(|side| !side.is_closed).for_each(|side| counts += side.endpoint.counts());
+    pub(crate) fn queue_pairs(&self) -> QueuePairs {
+        let mut all = self.closed_queue_pairs.clone();
+        let opened = self.hosts.iter().flat_map(|host| &host.senders).filter(|side| !side.is_closed);
+        for (senders, counts) in opened.filter_map(|side| self.counts(side)) {
+            *all.entry(senders).or_default() += counts;
+        }
         for side in self.hosts.iter().flat_map(Host::receiving) {
             if let Some(reads) = side.receiver.reads() {
-                counts += reads.counts();
+                let workload = reads.framing.workload(&self.flows);
+                let senders =
+                    self.transports.senders(workload, side.address.source, side.address.destination);
+                *all.entry(senders).or_default() += reads.counts();
             }
         }
-        counts
+        all
+    }
+
+    /// Returns the counts of the queue pair that a host has opened, and the senders of its data; `None` for TCP.
+    fn counts(&self, side: &SenderSide) -> Option<(Senders, QueuePairCounts)> {
+        let counts = side.endpoint.counts()?;
+        Some((self.transports.senders(side.workload, side.address.source, side.address.destination), counts))
     }
 
     /// Returns the registered flows.

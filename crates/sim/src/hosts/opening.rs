@@ -59,8 +59,7 @@ impl Hosts {
     ) -> Place {
         let place = self.open(workload, source, destination, SERVICE_PORT, class, true);
         let place_in_pool = add(self.pool(workload, source, destination), place.slot);
-        let side = &mut self.host(source).senders[place.slot as usize];
-        (side.workload_of_pool, side.place_in_pool) = (workload, place_in_pool);
+        self.host(source).senders[place.slot as usize].place_in_pool = place_in_pool;
         if self.flows.shares(workload) {
             self.share(place);
         }
@@ -91,6 +90,8 @@ impl Hosts {
         let of = self.transports.at(transport);
         let (source_port, destination_port) = host.take_ports(destination, service);
         let address = Address { source, destination, source_port, destination_port, class };
-        Place { host: source, slot: host.open(of, transport, address, persistent) }
+        let slot = host.open(of, transport, address, persistent);
+        host.senders[slot as usize].workload = workload;
+        Place { host: source, slot }
     }
 }

@@ -4,6 +4,7 @@
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_core::rdma::{RdmaReply, RdmaReplyKind};
 use shallows_core::{Address, Bytes, Instant};
+use shallows_measure::FlowRecord;
 use shallows_rdma::{AETH, CNP_PAYLOAD, Responder};
 use shallows_scenario::Flow;
 
@@ -111,7 +112,9 @@ impl Hosts {
 
     /// Records that a flow will never start, because the queue pairs for which it waits have ended with an error.
     fn abandon(&mut self, flow: u32, driver: &mut impl Driver) {
-        self.closed_queue_pairs.abandoned += 1;
+        let FlowRecord { workload, source, destination, .. } = *self.flows.at(flow);
+        let senders = self.transports.senders(workload, source, destination);
+        self.closed_queue_pairs.entry(senders).or_default().abandoned += 1;
         driver.tally().flows_failed += 1;
         driver.on_event(HostEvent::Failed { flow });
     }
@@ -122,7 +125,7 @@ impl Hosts {
         if !side.persistent {
             return;
         }
-        let (key, place_in_pool) = ((side.workload_of_pool, side.address.destination), side.place_in_pool);
+        let (key, place_in_pool) = ((side.workload, side.address.destination), side.place_in_pool);
         let pool = self.host(place.host).pools.get_mut(&key).expect("persistent connections are in a pool");
         for flow in pool.end(place_in_pool) {
             self.abandon(flow, driver);

@@ -98,7 +98,9 @@ impl Hosts {
         let [_, transport] = self.transports.between(workload, header.source, header.destination);
         let host = &mut self.hosts[self.places.at(header.destination.0)];
         if let Some(reads) = host.predecessor(header, packet.name).and_then(|side| side.receiver.reads()) {
-            self.closed_queue_pairs += reads.counts();
+            let workload = reads.framing.workload(&self.flows);
+            let senders = self.transports.senders(workload, header.source, header.destination);
+            *self.closed_queue_pairs.entry(senders).or_default() += reads.counts();
         }
         host.admit(self.transports.at(transport), transport, header, packet.name)
     }

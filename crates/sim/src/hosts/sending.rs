@@ -244,7 +244,9 @@ impl Hosts {
             return self.end_of_direction(place, flow);
         }
         if !persistent {
-            self.closed_queue_pairs += self.sender(place).endpoint.counts();
+            if let Some((senders, counts)) = self.counts(self.sender(place)) {
+                *self.closed_queue_pairs.entry(senders).or_default() += counts;
+            }
             self.host(place.host).close(place.slot);
             return Next::Closed;
         }

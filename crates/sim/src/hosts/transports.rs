@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
+use shallows_measure::Senders;
 use shallows_rdma::Operation;
 use shallows_scenario::{Agreement, Experiment, Groups};
 use shallows_transport::Config;
@@ -105,6 +106,13 @@ impl Transports {
     /// Returns the transport numbers of sender and receiver for a connection of this workload.
     pub(super) fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_sides[self.place(workload, source, destination)]
+    }
+
+    /// Returns the senders of data on a queue pair of this workload that the host `source` opens to `destination`.
+    pub(super) fn senders(&self, workload: u16, source: HostId, destination: HostId) -> Senders {
+        let [opener, _] = self.between(workload, source, destination);
+        let from = if self.at(opener).reads() { destination } else { source };
+        Senders { workload, group: self.groups.of(from) as u16 }
     }
 
     /// Returns the transport numbers of sender and receiver for an answer on the connection of its request.

@@ -63,7 +63,7 @@ impl Case {
             wire.later(at, Due::Flow(number, Flow { at, size: Some(size), ..flow() }));
         }
         wire.run(&mut hosts);
-        let retransmits = hosts.queue_pairs().retransmits;
+        let retransmits = hosts.queue_pairs().values().map(|counts| counts.retransmits).sum::<u64>();
         let ends = hosts.into_flows(wire.now);
         let records: Vec<_> = (0..self.messages.len() as u32).map(|number| *ends.at(number)).collect();
         if !self.scenario.contains("read") {
