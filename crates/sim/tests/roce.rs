@@ -54,6 +54,21 @@ fn the_acknowledgement_completes_a_flow_at_its_sender() {
     assert_eq!(completion_times(&report), [Some(expected)]);
 }
 
+#[test]
+fn a_duplicate_that_arrives_after_its_queue_pair_was_removed_is_acknowledged_again() {
+    // A packet and its acknowledgement take 4.19 µs, so that the timeout of each of the two messages sends a duplicate after 3 µs. The duplicate
+    // of the first message arrives after its queue pair was removed, and its acknowledgement after its queue pair was closed.
+    let text = PAIR.replace("size = \"10KB\"", "size = \"1KB\"\nrepeats = 2\nperiod = \"20us\"");
+    let sets = [("roce.timeout", "3us"), ("roce.congestion", "dcqcn"), ("measure.fct", "sender")];
+    let report = run(&text, &sets);
+    let round_trip = Duration::from_nanos(4_000) + Duration(2 * 87_840 + 2 * 6_880);
+    assert_eq!(completion_times(&report), [Some(round_trip); 2]);
+    let packets = &report.summary()["packets"];
+    // No packet is marked, so that the duplicate causes no CNP. The run ends before the second duplicate arrives.
+    assert_eq!((&packets["data"], &packets["stale"]), (&4.into(), &1.into()), "{packets}");
+    assert_eq!(counts(&report, "timeouts"), 2);
+}
+
 /// Eight hosts behind one switch send to a host behind another one, in a lossless class.
 pub(crate) const INCAST: &str = r#"
     [topology]

@@ -29,6 +29,7 @@ fn a_read_takes_the_time_of_its_request_and_of_its_responses() {
         let ideal = report.summary()["slowdown"]["all"]["max"].as_f64().unwrap();
         assert!((ideal - 1.0).abs() < 1e-9, "{ideal}");
         assert_eq!(report.summary()["packets"]["lost_in_flight"], serde_json::Value::Null);
+        assert_eq!(report.summary()["packets"]["data"], 10);
         assert_eq!(
             ["queue_pairs", "naks", "retransmits", "timeouts"].map(|name| counts(&report, name)),
             [1, 0, 0, 0]
@@ -50,6 +51,15 @@ fn responders_of_reads_slow_down_when_cnps_arrive_on_any_number_of_threads() {
         }
         assert_eq!(pairs["retransmits"], 0, "the class is lossless");
     }
+}
+
+#[test]
+fn requests_and_cnps_of_reads_have_sixteen_bytes_after_their_headers() {
+    let report = run(&incast(), &[READ, ("roce.congestion", "dcqcn")]);
+    let port = report.port("host8->right").expect("the port of the requesters");
+    // A RETH and the padding of a CNP have 16 bytes each. They follow 44 bytes of headers; framing adds 38 bytes.
+    assert_eq!(port.sent_bytes.0, port.sent * (44 + 16 + 38));
+    assert!(port.sent > 8, "{} packets are the requests alone", port.sent);
 }
 
 #[test]
@@ -193,4 +203,97 @@ fn a_queue_pair_with_reads_fails_once_although_responses_and_cnps_follow() {
     assert_eq!(ended, unfinished);
     // The run ends when each flow is complete or has failed.
     assert!(report.summary()["simulated_s"].as_f64() < Some(1.9e-3), "{}", report.summary());
+}
+
+/// A READ between hosts at links of 100 µs with 10 Gb/s. Packets of class 1 wait at the switch while packets of class 0 are in the queue.
+const DELAYED: &str = r#"
+    stop.at = "3ms"
+    host.jitter = "off"
+
+    [topology]
+    kind = "star"
+    hosts = 4
+    rate = "10Gbps"
+    link_delay = "100us"
+
+    [switch]
+    buffer = { kind = "static-partition", per_port = "2MB" }
+    port = { kind = "strict-priority", queues = 2 }
+
+    [roce]
+    mtu = "1000B"
+    operation = "read"
+
+    [[workload]]
+    kind = "incast"
+    transport = "roce"
+    senders = 0
+    receivers = 1
+    size = "1KB"
+"#;
+
+/// Datagrams of class 0 that fill the port to host 1, and with it delay packets of class 1 there from 240 to 790 µs.
+const FLOOD: &str = r#"
+    [[workload]]
+    kind = "udp"
+    senders = "2..4"
+    receivers = 1
+    overload = true
+    start = "140us"
+    stop = "640us"
+    pattern = { kind = "constant", rate = "5.5Gbps" }
+"#;
+
+/// READ of class 0 that begins after the first one is complete, and whose queue pair has the slot of the first one.
+const SECOND: &str = r#"
+    [[workload]]
+    kind = "incast"
+    transport = "roce"
+    senders = 0
+    receivers = 1
+    size = "100KB"
+    start = "450us"
+    roce = { timeout = "5ms" }
+"#;
+
+/// Returns the packets that arrived for closed queue pairs, and the packets with data.
+fn stale_and_data(text: &str, sets: &[(&str, &str)]) -> [u64; 2] {
+    let report = run(text, sets);
+    assert!(completion_times(&report).iter().all(Option::is_some), "{}", report.summary());
+    ["stale", "data"].map(|name| report.summary()["packets"][name].as_u64().expect("a count"))
+}
+
+#[test]
+fn a_response_to_a_closed_queue_pair_is_stale() {
+    // The request is sent again after 250 µs, and both copies are answered. The first response arrives after 402 µs and completes the READ.
+    let sets = [("roce.timeout", "250us"), ("workload.0.class", "0")];
+    let later = SECOND.replace("450us", "600us");
+    assert_eq!(stale_and_data(&[DELAYED, &later].concat(), &sets), [1, 2 + 100]);
+}
+
+#[test]
+fn a_request_of_a_closed_queue_pair_is_stale() {
+    // The second copy of the request waits at the switch until 790 µs. The request of the second READ overtakes it there, so that the responder
+    // does not execute the copy.
+    let sets = [("roce.timeout", "250us"), ("workload.0.class", "1")];
+    assert_eq!(stale_and_data(&[DELAYED, FLOOD, SECOND].concat(), &sets), [1, 1 + 100]);
+}
+
+#[test]
+fn a_cnp_of_a_closed_queue_pair_is_stale() {
+    // Responses from two hosts meet at the switch, which marks some of them. The CNP to host 1 waits there until 790 µs, and the request of the
+    // second READ overtakes it. The READ from host 2 is shorter, so that the slot of the READ from host 1 is the first to be used again.
+    let other = DELAYED[DELAYED.find("[[workload]]").expect("a workload")..]
+        .replace("receivers = 1", "receivers = 2");
+    let sets = [
+        ("roce.congestion", "dcqcn"),
+        ("roce.cnp.class", "1"),
+        (
+            "switch.overrides",
+            "[{ ports = ['switch0->host0'], markers = [{ kind = 'threshold', k = '1000B' }] }]",
+        ),
+        ("workload.0.size", "10KB"),
+        ("workload.1.size", "5KB"),
+    ];
+    assert_eq!(stale_and_data(&[DELAYED, &other, FLOOD, SECOND].concat(), &sets), [1, 10 + 5 + 100]);
 }

@@ -177,10 +177,11 @@ impl ReceiverSide {
     fn note_later(&mut self, framing: &FlowFraming, now: Instant) {
         let Some(messages) = self.receiver.messages_mut() else { return };
         let later = &mut messages.later;
-        let place = later.partition_point(|message| message.start < framing.start);
-        if later.get(place).is_none_or(|message| message.start > framing.start) {
+        let found = later.binary_search_by_key(&framing.start, |message| message.start);
+        let place = found.unwrap_or_else(|place| {
             later.insert(place, Arriving::of(framing));
-        }
+            place
+        });
         let message = &mut later[place];
         message.timeouts = message.timeouts.max(framing.timeouts);
         message.gap.end(now);
