@@ -213,6 +213,18 @@ fn a_trace_of_a_message_begins_when_it_is_posted() {
 }
 
 #[test]
+fn a_trace_of_a_message_ends_before_its_queue_pair_fails() {
+    // The second SEND begins with the acknowledgement of the first one, is refused, and may not be repeated.
+    let operation = "{ kind = 'send', receive_depth = 1, refill = '1s', rnr_retry = 0 }";
+    let sets = [("roce.operation", operation), ("measure.flow_traces", "[{ flows = [1] }]")];
+    let report = run(&small_messages(2, 1), &sets);
+    // A SEND has 1,082 bytes, 86.56 ns.
+    let begun = Instant::ZERO + WAY * 2 + Duration(86_560) * 2 + ACK * 2;
+    assert_eq!(report.flow_trace(1, "pipe_bytes").collect::<Vec<_>>(), [(begun, 1_000.0)]);
+    assert_eq!(counts(&report, "rnr_retries_exhausted"), 1);
+}
+
+#[test]
 fn a_flow_takes_the_queue_pair_with_the_fewest_messages() {
     // Two queue pairs of depth 2: the first two of four messages take one each, so that the NIC sends all four in order of arrival.
     let sets = [("workload.0.connections.per_pair", "2")];

@@ -32,6 +32,8 @@ struct TestWire {
     dropped: Vec<(HostId, Queued)>,
     /// Flows whose changes are reported.
     traced: Vec<u32>,
+    /// Flows that have begun, with the sequence numbers of their bytes.
+    begun: Vec<(u32, Range<u64>)>,
     told: Vec<(Instant, Told)>,
 }
 
@@ -72,6 +74,7 @@ impl TestWire {
             copies: Box::new(|| None),
             dropped: Vec::new(),
             traced: Vec::new(),
+            begun: Vec::new(),
             told: Vec::new(),
         }
     }
@@ -136,7 +139,8 @@ impl Driver for TestWire {
         unreachable!("all packets are of connections")
     }
 
-    fn traces(&mut self, flow: u32, _: Place, _: Range<u64>) -> bool {
+    fn traces(&mut self, flow: u32, _: Place, bytes: Range<u64>) -> bool {
+        self.begun.push((flow, bytes));
         self.traced.contains(&flow)
     }
 

@@ -265,10 +265,8 @@ impl Hosts {
 
     fn put(&mut self, header: Header, packet: ReplyPacket, hops: Option<Hops>, driver: &mut impl Driver) {
         let packet = match hops {
-            Some(hops) if packet.reply.kind != RdmaReplyKind::Cnp => {
-                driver.packets().insert_told_reply(packet, hops)
-            }
-            _ => driver.packets().insert_rdma_reply(packet),
+            Some(hops) => driver.packets().insert_told_reply(packet, hops),
+            None => driver.packets().insert_rdma_reply(packet),
         };
         self.send(header, packet, driver);
     }

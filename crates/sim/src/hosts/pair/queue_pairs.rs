@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_measure::FlowRecord;
 use shallows_scenario::Flow;
 
-use super::{Due, TestWire, Told, flow, hosts_of};
+use super::{DELAY, Due, TestWire, Told, at, flow, hosts_of};
 
 /// A random run: its scenario, and the time and the size of each message.
 struct Case {
@@ -153,4 +153,61 @@ fn a_message_that_waits_does_not_go_to_a_queue_pair_that_has_just_ended() {
     let acked = [0, 1, 2, 3, 4].map(|number| ends.at(number).acked_at().is_some());
     assert_eq!(acked, [true, true, false, false, false]);
     assert_eq!(wire.tally.flows_failed, 3);
+}
+
+/// One queue pair with three outstanding messages, whose recovery holds packets above a gap.
+const OUTSTANDING: &str = "[roce]\nmtu = '1000B'\ntimeout = '80us'\nretry_count = 0\nrecovery = 'selective-repeat'\n\
+     [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\ntransport = 'roce'\n\
+     connections = { kind = 'persistent', when_busy = 'queue', queue_depth = 3 }\n";
+
+/// Runs messages of these sizes, of which one is posted every microsecond. Returns the wire and the records of the flows.
+fn post(sizes: &[u64], mut wire: TestWire) -> (TestWire, Vec<FlowRecord>) {
+    let mut hosts = hosts_of(OUTSTANDING);
+    for (number, &size) in (0..).zip(sizes) {
+        let at = at(number.into());
+        wire.later(at, Due::Flow(number, Flow { at, size: Some(Bytes(size)), ..flow() }));
+    }
+    wire.run(&mut hosts);
+    let ends = hosts.into_flows(wire.now);
+    let records = (0..sizes.len() as u32).map(|number| *ends.at(number)).collect();
+    (wire, records)
+}
+
+/// Returns the longest gaps between acknowledgements of each flow.
+fn ack_gaps(records: &[FlowRecord]) -> Vec<Option<Duration>> {
+    records.iter().map(|record| record.sent.expect("it was sent").longest_gap).collect()
+}
+
+#[test]
+fn a_driver_learns_the_sequence_numbers_of_each_message() {
+    let (wire, _) = post(&[1_000, 2_500, 700], TestWire::new(&[]));
+    assert_eq!(wire.begun, [(0, 0..1_000), (1, 1_000..3_500), (2, 3_500..4_200)]);
+}
+
+#[test]
+fn an_acknowledgement_ends_the_gap_only_of_the_messages_that_it_covers() {
+    // Each message is acknowledged 20 µs after it was posted. The acknowledgement of the first message ends no gap of the second one.
+    let (_, records) = post(&[1_000, 1_000], TestWire::new(&[]));
+    assert_eq!(ack_gaps(&records), [Some(Duration::from_micros(20)); 2]);
+    // The first acknowledgement, packet 3, is lost. The second one covers both messages.
+    let (wire, records) = post(&[1_000, 1_000], TestWire::new(&[3]));
+    assert_eq!(ack_gaps(&records), [21, 20].map(|micros| Some(Duration::from_micros(micros))));
+    let acked = wire.told.iter().filter(|(_, told)| matches!(told, Told::Acked(_)));
+    assert_eq!(acked.collect::<Vec<_>>(), [&(at(21), Told::Acked(0)), &(at(21), Told::Acked(1))]);
+}
+
+#[test]
+fn a_later_message_of_which_data_has_arrived_has_an_open_gap_at_the_end() {
+    // The second packet of the first message and all replies are lost. The receiver holds the two packets of the second message.
+    let mut wire = TestWire::new(&[]);
+    wire.network = Box::new(|number| matches!(number, 1 | 3 | 4).then_some(DELAY));
+    let (wire, records) = post(&[2_000, 2_000], wire);
+    let received = records[1].received.expect("its record is settled");
+    assert_eq!((received.at, received.delivered, received.timeouts_felt), (None, Bytes(0), 0));
+    // The queue pair sends at 10 Gb/s: before the last packet, three packets of 1,044 bytes and two RETHs of 16 bytes leave in 2,531.2 ns.
+    let last = Duration(2_531_200) + DELAY;
+    assert_eq!(received.longest_gap, Some(wire.now - (Instant::ZERO + last)));
+    // The queue pair ends with its first timeout.
+    assert!(wire.told.contains(&(at(80), Told::Failed(1))), "{:?}", wire.told);
+    assert_eq!(records[0].delivered(), Bytes(1_000));
 }
