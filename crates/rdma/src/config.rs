@@ -33,6 +33,8 @@ pub struct Config {
     pub notification: Notification,
     /// Congestion control.
     pub congestion: congestion::Config,
+    /// Largest number of bytes on the wire that may leave back to back, before the rate delays the next packet. Zero for single packets.
+    pub burst: Bytes,
 }
 
 /// Operation of the messages of a queue pair.

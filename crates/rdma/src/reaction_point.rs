@@ -3,6 +3,7 @@
 
 use shallows_core::{Bytes, Instant, Rate};
 
+use crate::config;
 use crate::congestion::{Algorithm, Config, Digest, Pace};
 use crate::pacer::Pacer;
 
@@ -27,9 +28,9 @@ impl ReactionPoint {
     }
 
     /// Records that a packet of `size` bytes on the wire leaves now.
-    pub(crate) fn on_send(&mut self, config: &Config, now: Instant, size: Bytes) {
-        self.pacer.on_send(now, size);
-        self.control(config, |control, config| control.on_send(config, now, size));
+    pub(crate) fn on_send(&mut self, config: &config::Config, now: Instant, size: Bytes) {
+        self.pacer.on_send(now, size, config.burst);
+        self.control(&config.congestion, |control, config| control.on_send(config, now, size));
     }
 
     /// Handles all timers of the congestion control that have expired.

@@ -123,7 +123,7 @@ impl ReadResponder {
         }
         self.sent = self.sent.max(response.psn + 1);
         let size = Bytes(len) + self.overhead + extended_headers(&response);
-        self.reaction.on_send(&config.congestion, now, size);
+        self.reaction.on_send(config, now, size);
         Some(response)
     }
 

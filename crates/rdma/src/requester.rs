@@ -433,7 +433,7 @@ impl Requester {
             utilisation: self.config.congestion.pint().map(|_| NonZeroU16::MIN),
         };
         let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
-        self.reaction.on_send(&self.config.congestion, now, size);
+        self.reaction.on_send(&self.config, now, size);
         if self.timer == Instant::MAX {
             self.timer = now;
         }

@@ -115,6 +115,7 @@ prop_compose! {
             retry_count,
             notification,
             congestion,
+            burst: Bytes(0),
         }
     }
 }

@@ -130,6 +130,7 @@ pub(crate) fn build(
         checker.instead("roce", key, |checker| {
             check_mtu(spec, roce, checker);
             check(roce, config, setting, checker);
+            check_burst(spec, roce, checker);
             if config.congestion.uses_telemetry() {
                 check_hops(spec, network, checker);
             }
@@ -304,6 +305,20 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval()), checker);
 }
 
+/// Rejects bursts of single packets, and bursts without a rate that delays packets.
+fn check_burst(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
+    let Some(burst) = roce.burst else { return };
+    let is_paced = !matches!(roce.congestion, RoceCongestion::None(_));
+    checker.require(is_paced, "roce.burst", || {
+        "must be left out, or roce.congestion must not be \"none\": queue pairs without congestion control send at line rate"
+            .to_owned()
+    });
+    let least = Bytes(2 * (path_mtu(roce) + headers(&roce.congestion) + spec.topology.common().framing).0);
+    checker.require(burst.0 >= least, "roce.burst", || {
+        format!("must be at least {least}, two full packets on the wire, got {burst}: a smaller burst has no effect")
+    });
+}
+
 fn check_send(send: &spec::Send, recovery: &RoceRecovery, checker: &mut Checker<'_>) {
     let depth = send.receive_depth;
     checker
@@ -421,6 +436,7 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
             out_of_order: roce.cnp.out_of_order,
         },
         congestion,
+        burst: roce.burst.map_or(Bytes(0), |size| size.0),
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
         ack_class: other.ack_class,
         cnp: receiver.cnp.clone(),
         congestion: sender.congestion.clone(),
+        burst: sender.burst,
     }
 }
 

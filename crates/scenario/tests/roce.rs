@@ -7,7 +7,7 @@ use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, hpcc_pint
 use shallows_rdma::{Adaptive, Decrease};
 use shallows_scenario::{Experiment, SendLimits};
 
-use crate::common::parse;
+use crate::common::{parse, refusal};
 
 /// Hosts at two switches. A full packet has 1,082 bytes on the wire without telemetry.
 pub(crate) const SCENARIO: &str = r#"
@@ -306,7 +306,8 @@ fn times_of_zero_are_refused_in_seconds() {
     }
 }
 
-fn refusal(congestion: &str) -> (String, String) {
+/// Returns the key and the message of the first problem of a congestion control.
+fn refusal_of(congestion: &str) -> (String, String) {
     let error = parse(SCENARIO, &[("roce.congestion", congestion)]).err();
     let error = error.unwrap_or_else(|| panic!("{congestion} is accepted"));
     (error.problems[0].key.clone(), error.problems[0].message.clone())
@@ -363,7 +364,7 @@ fn bad_values_are_refused_with_key_range_and_value() {
             "unknown key; allowed keys: target, max_stage, additive_increase, base_rtt, min_rate, per_hop, skip_empty".to_owned(),
         ),
     ] {
-        assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
+        assert_eq!(refusal_of(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
     }
 }
 
@@ -396,7 +397,7 @@ fn bad_values_of_swift_are_refused_with_key_range_and_value() {
         ),
         ("{ kind = 'swift', reset_after = 0 }", "reset_after", "must be at least 1, got 0".to_owned()),
     ] {
-        assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
+        assert_eq!(refusal_of(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
     }
 }
 
@@ -422,7 +423,7 @@ fn rates_of_controls_fit_the_links() {
             "must be at least min_rate = 2Gbps, got 1Gbps".to_owned(),
         ),
     ] {
-        assert_eq!(refusal(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
+        assert_eq!(refusal_of(congestion), (format!("roce.congestion.{key}"), message), "{congestion}");
     }
 }
 
@@ -581,6 +582,35 @@ fn go_back_n_has_a_tolerance_of_reordering() {
     ] {
         let error = parse(SCENARIO, &[("roce.recovery", value)]).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn bursts_have_at_least_two_packets_and_a_rate() {
+    let burst = |sets: &[(&str, &str)]| settings(sets).burst;
+    assert_eq!(burst(&[]), Bytes(0));
+    // A full packet has 1,082 bytes on the wire, and 1,124 with telemetry.
+    assert_eq!(burst(&[("roce.congestion", "timely"), ("roce.burst", "2164B")]), Bytes(2_164));
+    assert_eq!(burst(&[("roce.congestion", "hpcc"), ("roce.burst", "2248B")]), Bytes(2_248));
+    for (congestion, given, expected) in [
+        (
+            "timely",
+            "2163B",
+            "must be at least 2.164KB, two full packets on the wire, got 2.163KB: a smaller burst has no effect",
+        ),
+        (
+            "hpcc",
+            "0B",
+            "must be at least 2.248KB, two full packets on the wire, got 0B: a smaller burst has no effect",
+        ),
+        (
+            "none",
+            "16KB",
+            "must be left out, or roce.congestion must not be \"none\": queue pairs without congestion control send at line rate",
+        ),
+    ] {
+        let sets = [("roce.congestion", congestion), ("roce.burst", given)];
+        assert_eq!(refusal(SCENARIO, &sets), ("roce.burst".to_owned(), expected.to_owned()));
     }
 }
 

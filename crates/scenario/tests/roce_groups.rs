@@ -67,20 +67,21 @@ fn each_end_of_a_write_decides_its_part() {
         ("roce.timeout", "1ms"),
         ("roce.retry_count", "1"),
         ("roce.cnp", "{ interval = '10us' }"),
+        ("roce.burst", "4KB"),
     ];
     let experiment = experiment(
-        "{ congestion = 'swift', recovery = { kind = 'go-back-n', reordering = 5 }, ack_every = 3, timeout = '2ms', \
+        "{ congestion = 'swift', burst = '8KB', recovery = { kind = 'go-back-n', reordering = 5 }, ack_every = 3, timeout = '2ms', \
          retry_count = 2, cnp = { interval = '20us', class = 0 }, ack_class = 0, adaptive_timeout = { first = '1ms' } }",
         &sets,
     );
     let (there, back) = (between(&experiment, 0, 1), between(&experiment, 1, 0));
-    // The opener has the congestion control, requests of acknowledgements and timeouts, the other end the order of packets and CNPs.
+    // The opener has the congestion control, bursts, requests of acknowledgements and timeouts, the other end the order of packets and CNPs.
     let of_sender = |pairs: &QueuePairs| {
         let config = &pairs.config;
-        (config.ack_every, config.timeout, config.retry_count, config.adaptive.is_some())
+        (config.ack_every, config.burst.0, config.timeout, config.retry_count, config.adaptive.is_some())
     };
-    assert_eq!(of_sender(&there), (2, Duration::from_millis(1), Some(1), false));
-    assert_eq!(of_sender(&back), (3, Duration::from_millis(2), Some(2), true));
+    assert_eq!(of_sender(&there), (2, 4_000, Duration::from_millis(1), Some(1), false));
+    assert_eq!(of_sender(&back), (3, 8_000, Duration::from_millis(2), Some(2), true));
     let of_receiver = |pairs: &QueuePairs| {
         let config = &pairs.config;
         (config.reordering, config.notification.interval, pairs.ack_class, pairs.cnp_class)

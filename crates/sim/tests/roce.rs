@@ -250,6 +250,21 @@ fn a_nic_reads_data_at_most_at_its_dma_rate() {
 }
 
 #[test]
+fn packets_of_a_burst_leave_back_to_back() {
+    // TIMELY starts at 10 Gb/s and changes its rate after 64 KB. Without bursts, the ninth packet leaves when the first, of 1,098 bytes, and
+    // seven of 1,082 bytes have had their time at 10 Gb/s. It then takes both links.
+    let timely = ("roce.congestion", "{ kind = 'timely', first_rate = '10Gbps' }");
+    let time = |paced: u64, back_to_back: u64| {
+        Some(Duration::from_nanos(2_000) + Duration(paced * 800 + (back_to_back + 2) * 86_560))
+    };
+    let sets = [timely, ("workload.0.size", "9KB")];
+    assert_eq!(completion_times(&run(PAIR, &sets)), [time(1_098 + 7 * 1_082, 0)]);
+    // Three packets fit 4 KB: the ninth leaves as the third of a burst, which begins after the time of the six packets before it.
+    let bursts = [&sets[..], &[("roce.burst", "4KB")]].concat();
+    assert_eq!(completion_times(&run(PAIR, &bursts)), [time(1_098 + 5 * 1_082, 2)]);
+}
+
+#[test]
 fn one_outstanding_message_has_the_goodput_of_its_size_and_delay() {
     // S/(t0 + S/B): t0 is the delay of the message and the round trip, and B the rate of the data on the link.
     for (size, packets) in [("1KB", 1), ("10KB", 10), ("100KB", 100)] {

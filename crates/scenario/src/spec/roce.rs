@@ -59,6 +59,10 @@ pub(crate) struct Roce {
     /// Congestion control. Default `"none"`: queue pairs send at line rate.
     #[serde(default = "none")]
     pub(crate) congestion: RoceCongestion,
+    /// Largest number of bytes on the wire that a queue pair sends back to back before its rate delays the next packet (`max_burst_sz` in
+    /// ibv_modify_qp_rate_limit(3)), at least two full packets. Default: its rate delays every packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) burst: Option<Size>,
 }
 
 /// Limits of a NIC on the data that its queue pairs send. They apply to all queue pairs of the NIC together, which the NIC serves in turns.
@@ -254,6 +258,7 @@ impl Default for Roce {
             ack_class: None,
             cnp: Cnp::default(),
             congestion: none(),
+            burst: None,
         }
     }
 }
