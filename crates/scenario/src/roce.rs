@@ -53,7 +53,8 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
-/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values.
+/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values and on a timeout without
+/// effect.
 pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) -> (OwnRoces, Vec<String>) {
     let mut notes = Vec::new();
     for OwnRoce { key, roce } in &mut own.all {
@@ -65,6 +66,13 @@ pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) 
             notes.push(format!(
                 "{key}.congestion \"dcqcn-connectx\" sets cnp.interval = \"{}\"",
                 cnp.interval()
+            ));
+        }
+        // Scenarios that compare recoveries have this timeout in common.
+        if matches!(roce.recovery, RoceRecovery::Irn(_)) && roce.timeout != Roce::default().timeout {
+            notes.push(format!(
+                "{key}.timeout = \"{}\" has no effect, because the recovery \"irn\" has timeouts of its own",
+                roce.timeout
             ));
         }
         (roce.congestion, roce.cnp) = (filled, cnp);

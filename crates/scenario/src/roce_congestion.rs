@@ -83,6 +83,9 @@ fn dcqcn(config: &dcqcn::Config, interval: Duration, checker: &mut Checker<'_>) 
             config.alpha_period
         )
     });
+    checker.require(config.hyper_increase.is_none() || config.increase_bytes.is_some(), &key("hyper_increase"), || {
+        "must be left out with increase_bytes = \"0B\": a hyper increase needs expiries of the byte counter".to_owned()
+    });
     window(config.window, checker);
 }
 
@@ -113,6 +116,10 @@ fn timely(config: &timely::Config, checker: &mut Checker<'_>) {
 
 fn swift(config: &swift::Config, checker: &mut Checker<'_>) {
     positive("base_target", config.base_target, checker);
+    let is_default = config.hop_target == swift::Config::htsim(config.mtu).hop_target;
+    checker.require(config.hops > 0 || is_default, &key("hop_target"), || {
+        "must be left out, or hops must be at least 1: the target grows by hops times hop_target".to_owned()
+    });
     packets("scaling_min", config.scaling_min, checker);
     packets("scaling_max", config.scaling_max, checker);
     checker.require(config.scaling_max > config.scaling_min, &key("scaling_max"), || {

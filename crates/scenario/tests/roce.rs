@@ -318,6 +318,11 @@ fn bad_values_are_refused_with_key_range_and_value() {
     let fraction = "must be above 0 and at most 1, got";
     let time = "must be from 1ns to 1s, got";
     for (congestion, key, message) in [
+        (
+            "{ kind = 'dcqcn', hyper_increase = '50Mbps', increase_bytes = '0B' }",
+            "hyper_increase",
+            "must be left out with increase_bytes = \"0B\": a hyper increase needs expiries of the byte counter".to_owned(),
+        ),
         ("{ kind = 'timely', weight = 0.0 }", "weight", format!("{fraction} 0")),
         ("{ kind = 'timely', weight = nan }", "weight", format!("{fraction} NaN")),
         ("{ kind = 'timely-patched', decrease = 1.5 }", "decrease", format!("{fraction} 1.5")),
@@ -374,6 +379,12 @@ fn bad_values_of_swift_are_refused_with_key_range_and_value() {
     let packets = "must be above 0 and at most 1000000 packets, got";
     for (congestion, key, message) in [
         ("{ kind = 'swift', base_target = '0s' }", "base_target", "must be above 0s, got 0s".to_owned()),
+        (
+            "{ kind = 'swift', hop_target = '1us' }",
+            "hop_target",
+            "must be left out, or hops must be at least 1: the target grows by hops times hop_target"
+                .to_owned(),
+        ),
         ("{ kind = 'swift', scaling_min = 0.0 }", "scaling_min", format!("{packets} 0")),
         (
             "{ kind = 'swift', scaling_min = 100.0 }",
@@ -566,6 +577,20 @@ fn adaptive_timeouts_are_checked() {
         let error = parse(SCENARIO, &sets).expect_err(expected);
         assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
     }
+}
+
+#[test]
+fn a_note_names_a_timeout_that_irn_does_not_use() {
+    let notes = |recovery, timeout| {
+        experiment(&[("roce.recovery", recovery), ("roce.timeout", timeout)]).notes.clone()
+    };
+    let irn = "{ kind = 'irn', window = 10 }";
+    assert_eq!(
+        notes(irn, "320us"),
+        ["roce.timeout = \"320us\" has no effect, because the recovery \"irn\" has timeouts of its own"]
+    );
+    // The default of `roce.timeout`, which a resolved scenario contains.
+    assert!(notes(irn, "67108864ns").is_empty() && notes("go-back-n", "320us").is_empty());
 }
 
 #[test]
