@@ -111,7 +111,8 @@ fn recovery_name(roce: &Roce) -> &'static str {
 /// Rejects a receiver of data whose CNPs are so rare that the sender's DCQCN would decrease α although all packets are marked.
 fn check_notifications(sender: &End<'_>, receiver: &End<'_>, checker: &mut Checker<'_>) {
     let RoceCongestion::Dcqcn(dcqcn) = &sender.roce.congestion else { return };
-    let (period, interval) = (dcqcn.alpha_period.0, receiver.roce.cnp.interval());
+    let period = dcqcn.alpha_period.expect("filled in before the checks").0;
+    let interval = receiver.roce.cnp.interval();
     checker.require(period > interval, &format!("{}.cnp.interval", receiver.key()), || {
         format!(
             "must be shorter than alpha_period of group \"{}\" ({}.congestion.alpha_period = {period}), got {interval}: otherwise \

@@ -10,8 +10,8 @@ use toml::{Table, Value};
 use crate::quantity::{Automatic, Size, Speed, Time};
 use crate::spec::RoceCongestion;
 use crate::spec::roce_congestion::{
-    Clamp, ConnectX, ConnectXPreset, Dcqcn, Dctcp, EachRtt, EachSegment, Hpcc, HpccPint, Hyperactive,
-    PowerTcp, RateWindow, Swift, Timely, TimelyPreset, TimelyUpdate, WindowOf,
+    Clamp, ConnectX, ConnectXPreset, Dcqcn, DcqcnPreset, Dctcp, EachRtt, EachSegment, Hpcc, HpccPint,
+    Hyperactive, PowerTcp, RateWindow, Swift, Timely, TimelyPreset, TimelyUpdate, WindowOf,
 };
 
 /// Network of the queue pairs.
@@ -55,10 +55,9 @@ pub(crate) fn convert(congestion: &RoceCongestion, setting: &Setting) -> Control
 pub(crate) fn spelled_out(congestion: &RoceCongestion, setting: &Setting) -> RoceCongestion {
     match congestion {
         RoceCongestion::None(_) => congestion.clone(),
-        RoceCongestion::Dcqcn(given) => RoceCongestion::Dcqcn(Dcqcn {
-            window: setting.spelled_window(given.window.as_ref()),
-            ..given.clone()
-        }),
+        RoceCongestion::Dcqcn(given) => {
+            RoceCongestion::Dcqcn(of_dcqcn(given, &setting.dcqcn(given), setting))
+        }
         RoceCongestion::ConnectX(given) => {
             RoceCongestion::ConnectX(of_connectx(given, setting.connectx(given), setting))
         }
@@ -151,15 +150,19 @@ impl Setting {
     }
 
     fn dcqcn(&self, given: &Dcqcn) -> dcqcn::Config {
+        let preset = match given.preset {
+            DcqcnPreset::Sigcomm15 => dcqcn::Config::sigcomm15(),
+        };
+        let increase_bytes = given.increase_bytes.map_or(preset.increase_bytes, |size| Some(size.0));
         dcqcn::Config {
-            gain: given.gain,
-            alpha_period: given.alpha_period.0,
-            increase_period: given.increase_period.0,
-            increase_bytes: Some(given.increase_bytes.0).filter(|&bytes| bytes > Bytes(0)),
-            fast_recovery: given.fast_recovery,
-            additive_increase: given.additive_increase.0,
-            hyper_increase: given.hyper_increase.map(|rate| rate.0),
-            min_rate: given.min_rate.0,
+            gain: given.gain.unwrap_or(preset.gain),
+            alpha_period: time(given.alpha_period, preset.alpha_period),
+            increase_period: time(given.increase_period, preset.increase_period),
+            increase_bytes: increase_bytes.filter(|&bytes| bytes > Bytes(0)),
+            fast_recovery: given.fast_recovery.unwrap_or(preset.fast_recovery),
+            additive_increase: rate(given.additive_increase, preset.additive_increase),
+            hyper_increase: given.hyper_increase.map(|rate| rate.0).or(preset.hyper_increase),
+            min_rate: self.min_rate(given.min_rate, preset.min_rate),
             window: self.window(given.window.as_ref()),
         }
     }
@@ -282,6 +285,21 @@ impl Setting {
             min_rate: self.min_rate(given.min_rate, preset.min_rate),
             window: self.window(Some(&given.window)),
         }
+    }
+}
+
+fn of_dcqcn(given: &Dcqcn, config: &dcqcn::Config, setting: &Setting) -> Dcqcn {
+    Dcqcn {
+        preset: given.preset,
+        gain: Some(config.gain),
+        alpha_period: Some(Time(config.alpha_period)),
+        increase_period: Some(Time(config.increase_period)),
+        increase_bytes: Some(Size(config.increase_bytes.unwrap_or(Bytes(0)))),
+        fast_recovery: Some(config.fast_recovery),
+        additive_increase: Some(Speed(config.additive_increase)),
+        hyper_increase: config.hyper_increase.map(Speed),
+        min_rate: Some(Speed(config.min_rate)),
+        window: setting.spelled_window(given.window.as_ref()),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_rdma::congestion::{Config, Window, connectx, dctcp, hpcc, hpcc_pint, powertcp, swift, timely};
+use shallows_rdma::congestion::{
+    Config, Window, connectx, dcqcn, dctcp, hpcc, hpcc_pint, powertcp, swift, timely,
+};
 use shallows_rdma::{Adaptive, Decrease};
 use shallows_scenario::{Experiment, SendLimits};
 
@@ -62,6 +64,9 @@ fn longest(data: u64, ack: u64) -> Duration {
 #[test]
 fn controls_have_the_parameters_of_their_sources() {
     let rtt = longest(1_082, 86);
+    for given in ["dcqcn", "{ kind = 'dcqcn', preset = 'sigcomm15' }"] {
+        assert_eq!(control(given), Config::Dcqcn(dcqcn::Config::sigcomm15()));
+    }
     assert_eq!(control("timely"), Config::Timely(timely::Config::timely(LINE)));
     let repo = timely::Config::hpcc_repo(LINE);
     assert_eq!(control("{ kind = 'timely', preset = 'hpcc-repo' }"), Config::Timely(repo));
@@ -156,6 +161,24 @@ fn keys_replace_the_parameters_of_a_preset() {
 }
 
 #[test]
+fn keys_replace_the_parameters_of_the_preset_of_dcqcn() {
+    let dcqcn = "{ kind = 'dcqcn', gain = 0.5, alpha_period = '60us', increase_period = '1ms', increase_bytes = '1MB', fast_recovery = 2, \
+                 additive_increase = '80Mbps', hyper_increase = '400Mbps', min_rate = '20Mbps', window = { rtt = '13us' } }";
+    let expected = dcqcn::Config {
+        gain: 0.5,
+        alpha_period: Duration::from_micros(60),
+        increase_period: Duration::from_millis(1),
+        increase_bytes: Some(Bytes(1_000_000)),
+        fast_recovery: 2,
+        additive_increase: Rate(80_000_000),
+        hyper_increase: Some(Rate(400_000_000)),
+        min_rate: Rate(20_000_000),
+        window: Window::Variable(Duration::from_micros(13)),
+    };
+    assert_eq!(control(dcqcn), Config::Dcqcn(expected));
+}
+
+#[test]
 fn hpcc_with_pint_takes_all_its_parameters() {
     let given = "{ kind = 'hpcc-pint', target = 0.9, max_stage = 5, additive_increase = '80B', base_rtt = '13us', \
                  min_rate = '1Gbps', log_base = 1.01, sampled = 0.5 }";
@@ -172,7 +195,7 @@ fn hpcc_with_pint_takes_all_its_parameters() {
 const KINDS: [&str; 13] = [
     "none",
     "dcqcn",
-    "{ kind = 'dcqcn', window = {} }",
+    "{ kind = 'dcqcn', increase_bytes = '0B', window = {} }",
     "dcqcn-connectx",
     "timely",
     "{ kind = 'timely', preset = 'hpcc-repo', window = { rtt = '10us' } }",
@@ -210,7 +233,11 @@ fn a_resolved_scenario_shows_all_values_and_describes_the_same_experiment() {
 #[test]
 fn a_note_names_the_values_that_the_scenario_leaves_out() {
     let notes = |congestion| experiment(&[("roce.congestion", congestion)]).notes.clone();
-    assert!(notes("none").is_empty() && notes("dcqcn").is_empty());
+    assert!(notes("none").is_empty());
+    let dcqcn = "roce.congestion \"dcqcn\" sets additive_increase = \"40Mbps\", alpha_period = \"55us\", fast_recovery = 5, \
+                 gain = 0.00390625, increase_bytes = \"10MB\", increase_period = \"55us\", min_rate = \"10Mbps\"";
+    assert_eq!(notes("dcqcn"), [dcqcn]);
+    assert_eq!(notes("{ kind = 'dcqcn', preset = 'sigcomm15' }"), [dcqcn]);
     assert_eq!(
         notes("hpcc"),
         [
@@ -222,10 +249,8 @@ fn a_note_names_the_values_that_the_scenario_leaves_out() {
         notes("{ kind = 'dctcp', gain = 0.0625, min_rate = '1Gbps' }"),
         ["roce.congestion \"dctcp\" sets additive_increase = \"955365.331Kbps\", window.rtt = \"8373.76ns\""]
     );
-    assert_eq!(
-        notes("{ kind = 'dcqcn', window = { rtt = 'auto' } }"),
-        ["roce.congestion \"dcqcn\" sets window.rtt = \"8373.76ns\""]
-    );
+    let window = format!("{dcqcn}, window.rtt = \"8373.76ns\"");
+    assert_eq!(notes("{ kind = 'dcqcn', window = { rtt = 'auto' } }"), [window]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use shallows_core::{Bytes, Duration, Rate};
+use shallows_core::Bytes;
 
 use crate::quantity::{Automatic, Size, Speed, Time};
 use crate::tagged::tagged;
@@ -43,37 +43,49 @@ tagged! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoControl {}
 
-/// DCQCN's reaction point. The defaults are those of the paper (table 14).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// DCQCN's reaction point. Keys that are left out have the values of `preset`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dcqcn {
+    /// Source of the keys that are left out. Default `"sigcomm15"`.
+    #[serde(default)]
+    pub(crate) preset: DcqcnPreset,
     /// Weight g of the newest observation in α, above 0 and at most 1. Default 1/256.
-    #[serde(default = "paper_gain")]
-    pub(crate) gain: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gain: Option<f64>,
     /// Time without a CNP after which α decreases; longer than `roce.cnp.interval`. Default `"55us"`.
-    #[serde(default = "us55")]
-    pub(crate) alpha_period: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) alpha_period: Option<Time>,
     /// Period of the timer that increases the rate. Default `"55us"`.
-    #[serde(default = "us55")]
-    pub(crate) increase_period: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) increase_period: Option<Time>,
     /// Number of bytes after which the byte counter increases the rate; `"0B"` for no byte counter. Default `"10MB"`.
-    #[serde(default = "mb10")]
-    pub(crate) increase_bytes: Size,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) increase_bytes: Option<Size>,
     /// Number F of increases in fast recovery, by the timer and by the byte counter. Default 5.
-    #[serde(default = "five")]
-    pub(crate) fast_recovery: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) fast_recovery: Option<u32>,
     /// Rate R_AI that an additive increase adds to the target rate. Default `"40Mbps"`.
-    #[serde(default = "mbps40")]
-    pub(crate) additive_increase: Speed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) additive_increase: Option<Speed>,
     /// Rate that a hyper increase adds to the target rate. Default: no hyper increase, as in the paper's table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hyper_increase: Option<Speed>,
     /// Smallest rate. Default `"10Mbps"`.
-    #[serde(default = "mbps10")]
-    pub(crate) min_rate: Speed,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<Speed>,
     /// Window in addition to the rate. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) window: Option<RateWindow>,
+}
+
+/// Source of the parameters of `dcqcn`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum DcqcnPreset {
+    /// Values of the paper (table 14), which were chosen for 40 Gb/s.
+    #[default]
+    Sigcomm15,
 }
 
 /// Reaction point of ConnectX NICs. Keys that are left out have the values of `preset`.
@@ -401,30 +413,6 @@ pub(crate) enum WindowOf {
     Current,
     /// The rate of the NIC's link.
     Line,
-}
-
-fn paper_gain() -> f64 {
-    1.0 / 256.0
-}
-
-fn us55() -> Time {
-    Time(Duration::from_micros(55))
-}
-
-fn mb10() -> Size {
-    Size(Bytes(10_000_000))
-}
-
-fn five() -> u32 {
-    5
-}
-
-fn mbps40() -> Speed {
-    Speed(Rate(40_000_000))
-}
-
-fn mbps10() -> Speed {
-    Speed(Rate(10_000_000))
 }
 
 fn kb64() -> Size {
