@@ -58,9 +58,13 @@ impl<P: Copy> Flight<P> {
     }
 }
 
+/// Returns the time of a packet with data on the wire at line rate.
+pub(crate) fn time_on_wire(data: &RdmaData) -> Duration {
+    RATE.transmission_time(Bytes(u64::from(data.len)) + OVERHEAD + extended_headers(data))
+}
+
 /// Checks that a packet with data follows the previous one by at least its time on the wire at line rate.
 pub(crate) fn check_spacing(last: Option<&RdmaData>, data: &RdmaData) {
     let Some(last) = last else { return };
-    let size = Bytes(u64::from(last.len)) + OVERHEAD + extended_headers(last);
-    assert!(data.sent_at >= last.sent_at + RATE.transmission_time(size), "{data:?} follows too early");
+    assert!(data.sent_at >= last.sent_at + time_on_wire(last), "{data:?} follows too early");
 }

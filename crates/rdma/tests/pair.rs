@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use shallows_core::rdma::{RdmaData, RdmaReply, RdmaReplyKind};
 use shallows_core::{Bytes, Duration, Instant};
-use shallows_rdma::congestion;
+use shallows_rdma::congestion::{self, Telemetry};
 use shallows_rdma::{Config, Irn, Notification, Operation, Recovery, Requester, Responder};
 
-use crate::flight::{Fate, Flight, OVERHEAD, RATE, check_spacing};
+use crate::flight::{Fate, Flight, OVERHEAD, RATE, check_spacing, time_on_wire};
 
 /// Number of events after which a run is considered endless.
 const MOST_EVENTS: u32 = 3_000_000;
@@ -52,8 +52,10 @@ pub(crate) enum Sent {
 
 #[derive(Clone, Copy)]
 enum Packet {
-    Data(RdmaData),
-    Reply(RdmaReply),
+    /// Data, and the telemetry of the only hop.
+    Data(RdmaData, Telemetry),
+    /// Reply, and the telemetry of the data that caused it.
+    Reply(RdmaReply, Option<Telemetry>),
 }
 
 /// A queue pair and the packets in the network.
@@ -66,6 +68,12 @@ pub(crate) struct Pair<'a> {
     pub(crate) data: Vec<RdmaData>,
     /// Replies that the responder has sent, and the times at which it sent them.
     pub(crate) replies: Vec<(Instant, RdmaReply)>,
+    /// Time until which the requester's class is paused.
+    pub(crate) paused_until: Instant,
+    /// Time until which the NIC sends the last packet.
+    busy_until: Instant,
+    /// Bytes that the hop has sent.
+    forwarded: u64,
     network: Box<dyn FnMut(Sent) -> Fate + 'a>,
     flight: Flight<Packet>,
     times_sent: BTreeMap<u64, u32>,
@@ -88,6 +96,9 @@ impl<'a> Pair<'a> {
             now: Instant::ZERO,
             data: Vec::new(),
             replies: Vec::new(),
+            paused_until: Instant::ZERO,
+            busy_until: Instant::ZERO,
+            forwarded: 0,
             network: Box::new(network),
             flight: Flight::new(),
             times_sent: BTreeMap::new(),
@@ -155,7 +166,8 @@ impl<'a> Pair<'a> {
     }
 
     fn next_event(&self) -> Option<Instant> {
-        [self.flight.next_arrival(), self.requester.deadline(), self.responder.deadline()]
+        let free = Some(self.free_at()).filter(|at| *at > self.now);
+        [self.flight.next_arrival(), free, self.requester.deadline(), self.responder.deadline()]
             .into_iter()
             .flatten()
             .min()
@@ -164,10 +176,10 @@ impl<'a> Pair<'a> {
     fn step(&mut self) {
         while let Some((packet, marked)) = self.flight.land(self.now) {
             match packet {
-                Packet::Data(data) => self.receive(&data, marked),
-                Packet::Reply(reply) => {
+                Packet::Data(data, hop) => self.receive(&data, hop, marked),
+                Packet::Reply(reply, hop) => {
                     self.acked = self.acked.max(reply.psn);
-                    self.requester.on_reply(self.now, &reply, &[]);
+                    self.requester.on_reply(self.now, &reply, hop.as_slice());
                 }
             }
         }
@@ -175,11 +187,11 @@ impl<'a> Pair<'a> {
             self.requester.on_timer(self.now);
         }
         while let Some(cnp) = self.responder.on_timer(&self.config, self.now) {
-            self.answer(cnp);
+            self.answer(cnp, None);
         }
     }
 
-    fn receive(&mut self, data: &RdmaData, marked: bool) {
+    fn receive(&mut self, data: &RdmaData, hop: Telemetry, marked: bool) {
         let replies = self.responder.on_data(&self.config, self.now, data, marked);
         let is_ready = replies.iter().flatten().all(|reply| !matches!(reply.kind, RdmaReplyKind::RnrNak(_)));
         // With go-back-N, the responder holds later packets only within its tolerance; with the other methods, it holds all.
@@ -193,19 +205,22 @@ impl<'a> Pair<'a> {
         while self.arrived.remove(&self.missing) {
             self.missing += 1;
         }
-        replies.into_iter().flatten().for_each(|reply| self.answer(reply));
+        let hop = Some(hop).filter(|_| self.config.congestion.uses_telemetry());
+        replies.into_iter().flatten().for_each(|reply| self.answer(reply, hop));
     }
 
-    fn answer(&mut self, reply: RdmaReply) {
+    fn answer(&mut self, reply: RdmaReply, hop: Option<Telemetry>) {
         assert_eq!(reply.psn, self.missing);
         assert_eq!(reply.received, self.responder.received());
         self.replies.push((self.now, reply));
         let fate = (self.network)(Sent::Reply(reply.kind, reply.psn));
-        self.flight.send(self.now, fate, Packet::Reply(reply));
+        self.flight.send(self.now, fate, Packet::Reply(reply, hop));
     }
 
     fn pump(&mut self) {
-        while let Some(data) = self.requester.poll_transmit(self.now) {
+        while self.free_at() <= self.now
+            && let Some(data) = self.requester.poll_transmit(self.now)
+        {
             assert_eq!(data.sent_at, self.now);
             check_spacing(self.data.last(), &data);
             self.check_window(&data);
@@ -213,10 +228,28 @@ impl<'a> Pair<'a> {
             let before = self.times_sent.entry(data.psn).or_default();
             let fate = (self.network)(Sent::Data { psn: data.psn, before: *before });
             *before += 1;
-            self.flight.send(self.now, fate, Packet::Data(data));
+            self.busy_until = self.now + time_on_wire(&data);
+            self.forward(data, fate);
         }
         let deadline = self.requester.deadline();
         assert!(deadline.is_none_or(|at| at > self.now), "the deadline {deadline:?} is over at {}", self.now);
+    }
+
+    /// Returns the time from which the NIC may send a packet.
+    fn free_at(&self) -> Instant {
+        self.busy_until.max(self.paused_until)
+    }
+
+    /// Sends a packet over the hop, whose queue holds it for the additional delay of the network.
+    fn forward(&mut self, mut data: RdmaData, fate: Fate) {
+        self.forwarded += u64::from(data.len);
+        let backlog = RATE.bytes_in(fate.extra);
+        let hop = Telemetry { at: self.now + fate.extra, sent: self.forwarded, backlog, rate: RATE };
+        if let Some(pint) = self.config.congestion.pint() {
+            let utilisation = 0.9 + fate.extra.as_secs_f64() / pint.base_rtt.as_secs_f64();
+            data.utilisation = Some(pint.encode(utilisation, 0.5));
+        }
+        self.flight.send(self.now, fate, Packet::Data(data, hop));
     }
 
     /// Checks that IRN has at most a window of packets in flight. A congestion control may have closed its window after a request for an

@@ -1,10 +1,12 @@
-//! Queue pairs over networks that lose, delay, duplicate and mark packets at random.
+//! Queue pairs over networks that lose, delay, duplicate, mark and pause packets at random.
 
 use proptest::prelude::*;
 use shallows_core::random::Stream;
 use shallows_core::rdma::RnrTimer;
 use shallows_core::{Bytes, Duration};
-use shallows_rdma::congestion::{self, Window, connectx, dcqcn, dctcp, powertcp, swift, timely};
+use shallows_rdma::congestion::{
+    self, Window, connectx, dcqcn, dctcp, hpcc, hpcc_pint, powertcp, swift, timely,
+};
 use shallows_rdma::{
     Adaptive, Config, Decrease, Ended, Irn, Notification, Operation, ReceiveQueue, Recovery, Send, Stats,
 };
@@ -37,7 +39,7 @@ fn recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![Just(Recovery::GoBackN), Just(Recovery::SelectiveRepeat), irn]
 }
 
-/// Generates congestion controls that need no telemetry. Round trips of the network take 10 µs.
+/// Generates congestion controls. Round trips of the network take 10 µs.
 fn congestion() -> impl Strategy<Value = congestion::Config> {
     let rtt = Duration::from_micros(10);
     let window = prop_oneof![
@@ -45,7 +47,7 @@ fn congestion() -> impl Strategy<Value = congestion::Config> {
         (1u64..30).prop_map(|us| Window::Fixed(Duration::from_micros(us))),
         (1u64..30).prop_map(|us| Window::Variable(Duration::from_micros(us))),
     ];
-    (0..7, window).prop_map(move |(kind, window)| match kind {
+    (0..11, window).prop_map(move |(kind, window)| match kind {
         0 => congestion::Config::Dcqcn(dcqcn::Config { window, ..dcqcn::Config::sigcomm15() }),
         1 => congestion::Config::ConnectX(connectx::Config { window, ..connectx::Config::hpcc_repo(RATE) }),
         2 => congestion::Config::RdmaDctcp(dctcp::Config {
@@ -55,6 +57,12 @@ fn congestion() -> impl Strategy<Value = congestion::Config> {
         3 => congestion::Config::Timely(timely::Config::timely(RATE)),
         4 => congestion::Config::Swift(swift::Config::htsim(Bytes(1_000))),
         5 => congestion::Config::PowerTcp(powertcp::Config::nsdi22(powertcp::Signal::Delay, RATE, rtt, 4)),
+        6 => {
+            congestion::Config::PowerTcp(powertcp::Config::nsdi22(powertcp::Signal::Telemetry, RATE, rtt, 4))
+        }
+        7 => congestion::Config::Timely(timely::Config::patched(RATE)),
+        8 => congestion::Config::Hpcc(hpcc::Config::sigcomm19(RATE, rtt)),
+        9 => congestion::Config::HpccPint(hpcc_pint::Config::hpcc_repo(hpcc::Config::sigcomm19(RATE, rtt))),
         _ => congestion::Config::None,
     })
 }
@@ -93,6 +101,7 @@ prop_compose! {
         adaptive in prop::option::of((1u64..200, 1u32..4, decrease())),
         retry_count in prop::option::of(0u32..20),
         (interval, latency, out_of_order) in (prop::option::of(0u64..50), 0u64..60, any::<bool>()),
+        burst in prop_oneof![Just(0), 1u64..20_000],
     ) -> Config {
         let interval = interval.map(Duration::from_micros);
         let notification = Notification { interval, latency: Duration::from_micros(latency), out_of_order };
@@ -115,18 +124,20 @@ prop_compose! {
             retry_count,
             notification,
             congestion,
-            burst: Bytes(0),
+            burst: Bytes(burst),
         }
     }
 }
 
-/// Times in nanoseconds after the previous post, and sizes of messages in packets and bytes of the last packet.
-fn posts() -> impl Strategy<Value = Vec<(u64, u64, u64)>> {
-    prop::collection::vec((0u64..100_000, 0u64..60, 1u64..4_096), 1..6)
+/// Times in nanoseconds after the previous post, sizes of messages in packets and bytes of the last packet, and pauses of the requester's
+/// class in nanoseconds after each post.
+fn posts() -> impl Strategy<Value = Vec<(u64, u64, u64, u64)>> {
+    let pause = prop_oneof![Just(0), 0u64..100_000];
+    prop::collection::vec((0u64..100_000, 0u64..60, 1u64..4_096, pause), 1..6)
 }
 
 /// Runs a queue pair until all data has arrived or the queue pair has ended.
-fn run<'a>(config: &Config, impairments: Impairments, posts: &[(u64, u64, u64)], seed: u64) -> Pair<'a> {
+fn run<'a>(config: &Config, impairments: Impairments, posts: &[(u64, u64, u64, u64)], seed: u64) -> Pair<'a> {
     let mut stream = Stream::new(seed, "network", 0);
     let mut pair = Pair::new(config.clone(), move |_: Sent| {
         let mut delay = || Duration(stream.below(impairments.jitter.0 + 1));
@@ -139,9 +150,10 @@ fn run<'a>(config: &Config, impairments: Impairments, posts: &[(u64, u64, u64)],
         }
     });
     let mut at = 0;
-    for (after, packets, rest) in posts {
+    for (after, packets, rest, pause) in posts {
         at += after;
         pair.post(ns(at), packets * config.mtu.0 + rest.min(&config.mtu.0));
+        pair.paused_until = pair.paused_until.max(ns(at + pause));
     }
     pair.run();
     pair
@@ -204,7 +216,7 @@ fn a_queue_pair_in_a_dead_network_ends() {
     for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat, crate::pair::irn(5)] {
         let config = Config { retry_count: Some(7), ..config(recovery) };
         let impairments = Impairments { loss: 1.0, duplication: 0.0, marking: 0.0, jitter: Duration::ZERO };
-        let pair = run(&config, impairments, &[(0, 20, 1)], 1);
+        let pair = run(&config, impairments, &[(0, 20, 1, 0)], 1);
         assert!(pair.requester.ended().is_some());
         assert_eq!(pair.requester.stats().timeouts, 8);
     }
