@@ -43,6 +43,7 @@ mod progress;
 mod queries;
 mod queueing;
 mod roce;
+mod roce_classes;
 mod roce_closed;
 mod roce_controls;
 mod roce_depth;
