@@ -3,6 +3,7 @@
 use shallows_sim::Report;
 
 use crate::common::run;
+use crate::roce::{INCAST, PAIR};
 
 /// Hosts at a switch send to another host without end. The links of the receiver and of the senders have the same rate.
 const BOTTLENECK: &str = r#"
@@ -39,6 +40,9 @@ const TOLD: f64 = 1_124.0;
 /// Bytes on the wire of an acknowledgement, with telemetry.
 const TOLD_ACK: f64 = 128.0;
 const ACK: f64 = 86.0;
+
+/// Setting that traces the first flow.
+const TRACED: (&str, &str) = ("measure.flow_traces", "[{ flows = [0] }]");
 
 /// Measurements in the second half of a run.
 #[derive(Debug)]
@@ -110,6 +114,59 @@ fn hpcc_keeps_the_queue_near_zero() {
     assert!(seen.queue <= 2.0 * TOLD && seen.highest <= 8.0 * TOLD, "{seen:?}");
 }
 
+/// Returns the values of a quantity of flow 0 in the order of time, with their times in picoseconds.
+fn trace(report: &Report, quantity: &str) -> Vec<(u64, f64)> {
+    report.flow_trace(0, quantity).map(|(at, value)| (at.0, value)).collect()
+}
+
+#[test]
+fn the_window_of_hpcc_follows_its_first_acknowledgements() {
+    let control = "{ kind = 'hpcc', base_rtt = '8us', additive_increase = '80B' }";
+    let report = run(PAIR, &[("roce.congestion", control), TRACED, ("workload.0.size", "200KB")]);
+    // At first, W = C·T = 100,000 bytes and U = 1. The first packet has 1,140 bytes on the wire and the others 1,124; the first round trip
+    // takes 4 µs and twice the time of the first packet and of an acknowledgement. It has no earlier telemetry. Packet 1 leaves the switch
+    // 1,140 bytes after packet 0, so u = 1,124/1,140 over τ = 91.2 ns. After all others, u = 1 over 89.92 ns. Each acknowledgement sets W to
+    // 0.95·100,000/U + 80, and traces have whole bytes.
+    let time = |bytes: u64| bytes * 80;
+    let first = 4_000_000 + 2 * time(1_140) + 2 * time(128);
+    let mut expected = vec![(0, 100_000.0)];
+    let mut utilisation = 1.0;
+    for packet in 1..=40 {
+        let (passed, measured) = if packet == 1 { (91.2, 1_124.0 / 1_140.0) } else { (89.92, 1.0) };
+        utilisation = (1.0 - passed / 8_000.0) * utilisation + passed / 8_000.0 * measured;
+        let window = f64::floor(95_000.0 / utilisation + 80.0);
+        if expected[expected.len() - 1].1 != window {
+            expected.push((first + packet * time(1_124), window));
+        }
+    }
+    let windows = trace(&report, "cwnd_bytes");
+    assert_eq!(windows[..expected.len()], expected);
+    assert!(expected.len() > 5, "{expected:?}");
+}
+
+#[test]
+fn a_window_limits_what_a_queue_pair_with_dcqcn_has_outstanding() {
+    // 20 packets of 1,000 bytes in 1.6 µs at 100 Gb/s; the round trip takes 4.2 µs.
+    let fixed = "{ kind = 'dcqcn', window = { rtt = '1.6us', of = 'line' } }";
+    let report = run(PAIR, &[("roce.congestion", fixed), TRACED, ("workload.0.size", "200KB")]);
+    let outstanding = trace(&report, "pipe_bytes");
+    assert_eq!(outstanding.iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max), 20_000.0);
+    assert!(trace(&report, "cwnd_bytes").iter().all(|(_, window)| *window == 20_000.0));
+    // Seven other hosts send to the same host, and the window follows the rate. A packet may leave while less than a window is outstanding.
+    let current = "{ kind = 'dcqcn', window = { rtt = '20us' } }";
+    let report = run(INCAST, &[("roce.congestion", current), TRACED]);
+    let (outstanding, windows) = (trace(&report, "pipe_bytes"), trace(&report, "cwnd_bytes"));
+    assert!(windows.iter().any(|(_, window)| *window < 25_000.0), "DCQCN cuts rates: {windows:?}");
+    let mut sent = 0;
+    for pair in outstanding.windows(2).filter(|pair| pair[1].1 > pair[0].1) {
+        let (at, bytes) = pair[1];
+        let window = windows.iter().rfind(|(since, _)| *since <= at).expect("the first is at zero").1;
+        assert!(bytes < window + DATA, "{bytes} of {window} at {at}");
+        sent += 1;
+    }
+    assert!(sent > 100, "{outstanding:?}");
+}
+
 #[test]
 fn hpcc_with_pint_keeps_the_queue_near_zero_with_a_byte_or_two_per_packet() {
     let spread = |log_base: &str, header: f64| {
@@ -155,14 +212,24 @@ fn powertcp_has_the_equilibrium_of_the_paper() {
 
 #[test]
 fn patched_timely_has_the_fixed_point_of_the_closed_form() {
-    // Starting at line rate, four queue pairs would fill the buffer: decreases remove less than 0.8 %.
+    // RTT* = T_low·(1 + N·δ/(β·C)) = 50 µs·(1 + N·10 Mb/s/(0.008·10 Gb/s)) with N queue pairs; what exceeds the RTT without queues is the
+    // queue.
+    for (flows, rtt) in [(2, 62.5), (4, 75.0), (10, 112.5)] {
+        patched_timely(flows, rtt);
+    }
+}
+
+/// Checks that patched TIMELY has this round-trip time in microseconds, and fair rates.
+fn patched_timely(flows: usize, rtt: f64) {
+    // Starting at line rate, queue pairs would fill the buffer: decreases remove less than 0.8 %.
+    let first = 9.0 / flows as f64;
     for update in ["each-segment", "each-rtt"] {
-        let control = format!("{{ kind = 'timely-patched', update = '{update}', first_rate = '2.25Gbps' }}");
+        let control =
+            format!("{{ kind = 'timely-patched', update = '{update}', first_rate = '{first}Gbps' }}");
         let sets =
             [("roce.congestion", &*control), ("topology.rate", "10Gbps"), ("topology.link_delay", "1us")];
-        let seen = seen(4, 100_000, &sets);
-        // RTT* = T_low·(1 + N·δ/(β·C)) = 50 µs·(1 + 4·10 Mb/s/(0.008·10 Gb/s)); what exceeds the RTT without queues is the queue.
-        let queueing = 75.0 - base_rtt_us(10.0, 1.0, [WIRE, ACK]);
+        let seen = seen(flows, 100_000, &sets);
+        let queueing = rtt - base_rtt_us(10.0, 1.0, [WIRE, ACK]);
         within(update, seen.queue, bytes(10.0, queueing), 0.02);
         within(update, seen.total(), 10.0 * DATA / WIRE, 0.01);
         seen.assert_fair(0.01);
