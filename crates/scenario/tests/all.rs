@@ -23,6 +23,7 @@ mod roce;
 mod roce_depth;
 mod roce_groups;
 mod roce_operations;
+mod roce_pacing;
 mod roce_reads;
 mod schema;
 mod timing;

@@ -6,10 +6,9 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_rdma::congestion::{
     Config, Window, connectx, dcqcn, dctcp, hpcc, hpcc_pint, powertcp, swift, timely,
 };
-use shallows_rdma::{Adaptive, Decrease};
-use shallows_scenario::{Experiment, SendLimits};
+use shallows_scenario::Experiment;
 
-use crate::common::{parse, refusal};
+use crate::common::parse;
 
 /// Hosts at two switches. A full packet has 1,082 bytes on the wire without telemetry.
 pub(crate) const SCENARIO: &str = r#"
@@ -40,11 +39,11 @@ size = "1MB"
 
 const LINE: Rate = Rate::from_gbps(100);
 
-fn experiment(sets: &[(&str, &str)]) -> Experiment {
+pub(crate) fn experiment(sets: &[(&str, &str)]) -> Experiment {
     parse(SCENARIO, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn settings(sets: &[(&str, &str)]) -> Arc<shallows_rdma::Config> {
+pub(crate) fn settings(sets: &[(&str, &str)]) -> Arc<shallows_rdma::Config> {
     let experiment = experiment(sets);
     let pairs = experiment.hosts.agreements().iter().find_map(|agreement| agreement.queue_pairs.as_ref());
     pairs.expect("queue pairs").config.clone()
@@ -557,147 +556,4 @@ fn only_controls_that_react_to_marks_are_counted_as_such() {
         assert!(warnings(congestion, red).is_empty(), "{congestion}");
         assert_eq!(warnings(congestion, "[]").len(), 1, "{congestion}");
     }
-}
-
-#[test]
-fn adaptive_timeouts_have_the_values_of_connectx_5_by_default() {
-    let adaptive = |value| settings(&[("roce.adaptive_timeout", value)]).adaptive;
-    let first = Duration::from_nanos(4_096 << 9);
-    let expected = Adaptive { first, attempts: 1, decrease: Decrease::Reset };
-    assert_eq!(adaptive("{}"), Some(expected));
-    let given = Adaptive { first: Duration::from_millis(1), attempts: 3, decrease: Decrease::By(4) };
-    assert_eq!(adaptive("{ first = '1ms', attempts = 3, decrease = 'quarter' }"), Some(given));
-    assert_eq!(adaptive("{ decrease = 'half' }").unwrap().decrease, Decrease::By(2));
-}
-
-#[test]
-fn adaptive_timeouts_are_checked() {
-    for (key, sets, expected) in [
-        (
-            "roce.adaptive_timeout",
-            [("roce.recovery", "{ kind = 'irn', window = 10 }"), ("roce.adaptive_timeout", "{}")],
-            "must be left out with the recovery \"irn\", which has timeouts of its own",
-        ),
-        (
-            "roce.adaptive_timeout.first",
-            [("roce.timeout", "1ms"), ("roce.adaptive_timeout.first", "2ms")],
-            "must be at most roce.timeout = 1ms, got 2ms",
-        ),
-        (
-            "roce.adaptive_timeout.first",
-            [("roce.timeout", "1ms"), ("roce.adaptive_timeout.first", "0s")],
-            "must be above 0s, got 0s",
-        ),
-        (
-            "roce.adaptive_timeout.attempts",
-            [("roce.timeout", "10ms"), ("roce.adaptive_timeout.attempts", "0")],
-            "must be at least 1, got 0",
-        ),
-        (
-            "roce.adaptive_timeout.decrease",
-            [("roce.timeout", "10ms"), ("roce.adaptive_timeout.decrease", "halves")],
-            "\"halves\" is unknown; expected one of \"reset\", \"half\", \"quarter\"",
-        ),
-    ] {
-        let error = parse(SCENARIO, &sets).expect_err(expected);
-        assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
-    }
-}
-
-#[test]
-fn a_note_names_a_timeout_that_irn_does_not_use() {
-    let notes = |recovery, timeout| {
-        experiment(&[("roce.recovery", recovery), ("roce.timeout", timeout)]).notes.clone()
-    };
-    let irn = "{ kind = 'irn', window = 10 }";
-    assert_eq!(
-        notes(irn, "320us"),
-        ["roce.timeout = \"320us\" has no effect, because the recovery \"irn\" has timeouts of its own"]
-    );
-    // The default of `roce.timeout`, which a resolved scenario contains.
-    assert!(notes(irn, "67108864ns").is_empty() && notes("go-back-n", "320us").is_empty());
-}
-
-#[test]
-fn go_back_n_has_a_tolerance_of_reordering() {
-    let reordering = |value| settings(&[("roce.recovery", value)]).reordering;
-    let found = ["go-back-n", "{ kind = 'go-back-n', reordering = 8 }", "selective-repeat"].map(reordering);
-    assert_eq!(found, [0, 8, 0]);
-    for (value, expected) in [
-        (
-            "{ kind = 'go-back-n', reordering = 8388608 }",
-            "roce.recovery.reordering: must be at most 8388607, got 8388608",
-        ),
-        ("{ kind = 'selective-repeat', reordering = 8 }", "roce.recovery.reordering: unknown key"),
-    ] {
-        let error = parse(SCENARIO, &[("roce.recovery", value)]).expect_err(expected).to_string();
-        assert!(error.contains(expected), "{error}");
-    }
-}
-
-#[test]
-fn bursts_have_at_least_two_packets_and_a_rate() {
-    let burst = |sets: &[(&str, &str)]| settings(sets).burst;
-    assert_eq!(burst(&[]), Bytes(0));
-    // A full packet has 1,082 bytes on the wire, and 1,124 with telemetry.
-    assert_eq!(burst(&[("roce.congestion", "timely"), ("roce.burst", "2164B")]), Bytes(2_164));
-    assert_eq!(burst(&[("roce.congestion", "hpcc"), ("roce.burst", "2248B")]), Bytes(2_248));
-    for (congestion, given, expected) in [
-        (
-            "timely",
-            "2163B",
-            "must be at least 2.164KB, two full packets on the wire, got 2.163KB: a smaller burst has no effect",
-        ),
-        (
-            "hpcc",
-            "0B",
-            "must be at least 2.248KB, two full packets on the wire, got 0B: a smaller burst has no effect",
-        ),
-        (
-            "none",
-            "16KB",
-            "must be left out, or roce.congestion must not be \"none\": queue pairs without congestion control send at line rate",
-        ),
-    ] {
-        let sets = [("roce.congestion", congestion), ("roce.burst", given)];
-        assert_eq!(refusal(SCENARIO, &sets), ("roce.burst".to_owned(), expected.to_owned()));
-    }
-}
-
-#[test]
-fn limits_of_nics_need_queue_pairs() {
-    let limits =
-        [("host.nic.send", "{ packet_rate = '20Mpps', dma_rate = '90Gbps', message_delay = '2us' }")];
-    let send = experiment(&limits).hosts.groups[0].send;
-    let expected = SendLimits {
-        packet_time: Duration::from_nanos(50),
-        dma_rate: Some(Rate::from_gbps(90)),
-        message_delay: Duration::from_micros(2),
-    };
-    assert_eq!(send, Some(expected));
-    assert_eq!(experiment(&[]).hosts.groups[0].send, None);
-    let tcp = SCENARIO.replace("transport = \"roce\"", "").replace("[roce]\nmtu = \"1000B\"", "");
-    let error = parse(&tcp, &limits).expect_err("no queue pairs").to_string();
-    assert!(error.contains("host.nic.send: must be left out, or a workload must have transport"), "{error}");
-}
-
-#[test]
-fn nics_that_could_drop_packets_of_queue_pairs_are_refused() {
-    for (key, value, expected) in [
-        (
-            "host.nic.limit",
-            "100p",
-            "must be at least 64MB (the default) with queue pairs, because they lose no packets in their NICs, got 100p",
-        ),
-        (
-            "host.nic.backpressure",
-            "off",
-            "must be a size with queue pairs, because TCP connections would fill the queue of the NIC, and queue pairs lose no \
-             packets there",
-        ),
-    ] {
-        let error = parse(SCENARIO, &[(key, value)]).expect_err("drops");
-        assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
-    }
-    experiment(&[("host.nic.limit", "64MB")]);
 }

@@ -108,7 +108,7 @@ fn the_interval_of_cnps_depends_on_the_congestion_control_of_the_host_that_sends
     }
     let notes = experiment(repo, &[("roce.congestion", "dcqcn")]).notes.clone();
     assert_eq!(
-        notes[1], "host.group[0].roce.congestion \"dcqcn-connectx\" sets cnp.interval = \"0ps\"",
+        notes[2], "host.group[0].roce.congestion \"dcqcn-connectx\" sets cnp.interval = \"0ps\"",
         "{notes:?}"
     );
 }

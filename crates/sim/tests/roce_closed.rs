@@ -65,7 +65,7 @@ fn stale_and_data(text: &str, sets: &[(&str, &str)]) -> [u64; 2] {
 
 #[test]
 fn data_of_a_closed_queue_pair_is_stale() {
-    // The packet is sent again after 250 µs, and the copy waits at the switch until 790 µs. Meanwhile, the second message begins with a window
+    // The packet is retransmitted after 250 µs, and the copy waits at the switch until 790 µs. Meanwhile, the second message begins with a window
     // of ten packets. The copy arrives before the second window. The responder neither accepts nor acknowledges it.
     let sets = [
         ("roce.timeout", "250us"),
@@ -81,7 +81,7 @@ fn data_of_a_closed_queue_pair_is_stale() {
 
 #[test]
 fn a_response_to_a_closed_queue_pair_is_stale() {
-    // The request is sent again after 250 µs, and both copies are answered. The first response completes the READ.
+    // The request is retransmitted after 250 µs, and both copies are answered. The first response completes the READ.
     let sets = [READ, ("roce.timeout", "250us")];
     let later = SECOND.replace("450us", "600us");
     assert_eq!(stale_and_data(&[DELAYED, &later].concat(), &sets), [1, 2 + 100]);

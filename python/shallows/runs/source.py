@@ -48,7 +48,7 @@ class Source:
 
     @property
     def source(self) -> "Source":
-        """This object; functions that read a scenario's `source` therefore accept a `Source` too."""
+        """The object itself, so that functions that read a scenario's `source` accept a `Source` too."""
         return self
 
     @property
