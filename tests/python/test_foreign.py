@@ -498,7 +498,11 @@ def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, 
         ("2->0 id 2", "2->0 msg", ":6: id is missing"),
         ("trigger 1 size 30000", "trigger 9 size 30000", ":8: trigger 9 does not exist"),
         ("trigger 1 size 30000", "start 0 trigger 1 size 30000", ":8: a flow must have either"),
-        ("count 3", "count 4", ":8: trigger 1 is fired 3 times, but starts flows only after 4 times"),
+        (
+            "count 3",
+            "count 4",
+            ":8: trigger 1 is fired 3 times, but would start this flow only if it were fired 4 times",
+        ),
         (
             "count 3",
             "count 2",

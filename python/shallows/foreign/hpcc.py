@@ -64,7 +64,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, arguments: Arguments =
 
 
 def _comments(config: Config, *, is_lossless: bool, has_ack_class: bool) -> dict[str, str]:
-    """Return comments on differences from HPCC, by the name of the table."""
+    """Return comments on differences from HPCC's simulator, by the scenario table that they belong to."""
     ours, theirs = ack_sizes(config)
     acks = "HPCC's size" if ours == theirs else f"{ours} bytes; HPCC's have {theirs}"
     first = (

@@ -320,6 +320,6 @@ def _check_triggers(matrix: Matrix) -> None:
         last = matrix.connections[triggers.last[place]].line
         raise matrix.error(
             last,
-            f"{said}, but starts flows only after {needed} times: this flow would never start",
+            f"{said}, but would start this flow only if it were fired {needed} times",
             f"let more flows fire trigger {number}, or lower the count of the trigger",
         )

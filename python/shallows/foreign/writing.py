@@ -302,7 +302,7 @@ def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Pat
 
 
 def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
-    """Return a line of an error message, with the place in the imported file, not the unwritten file."""
+    """Return a line of an error message that names the place in the imported file, not in the scenario."""
     row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
     if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
         line = imported.flows[int(row[1]) - 2].line

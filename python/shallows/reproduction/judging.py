@@ -238,7 +238,7 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the range of the true value: the interval over seeds, or the extremes if there are few seeds.
+    """Return the confidence interval of the mean over seeds, or the extremes if there are too few seeds.
 
     >>> spread([1.0, 2.0])
     (1.0, 2.0)

@@ -277,8 +277,8 @@ class Moment:
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
-                f"{'.'.join(words)!r} is not a time of a congestion window",
-                "write at_5120 or min_5120, in µs",
+                f"{'.'.join(words)!r} must name a time after at_ or min_",
+                "write at_5120 for the window at 5120 µs, or min_5120 for the smallest window from then on",
             )
         return cls(int(number), kind == "min")
 

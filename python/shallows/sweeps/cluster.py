@@ -210,7 +210,7 @@ class Board:
 def run_far(
     board: Any, index: int, source: Source, content_hash: str, inputs: dict[str, bytes]
 ) -> tuple[str | None, bytes]:
-    """Run a point in a task; return its error, if any, and its packed folder."""
+    """Run a point of a sweep as a task of Ray; return the run's error, if any, and its packed folder."""
     last = 0.0
 
     def note(progress: dict[str, Any]) -> None:

@@ -84,7 +84,7 @@ pub(super) fn follows(hops: &[Telemetry], earlier: &[Telemetry]) -> bool {
     hops.len() == earlier.len() && hops.iter().zip(earlier).all(later)
 }
 
-/// Window of a control that computes only a rate (HPCC, SIGCOMM '19, section 5.1).
+/// Source of the window if the congestion control computes only a rate (HPCC, SIGCOMM '19, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
     /// No window.

@@ -263,8 +263,8 @@ pub(crate) struct Group {
     /// hosts (`"0..2"`), or by its name (`"leaf0, leaf3"`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) racks: Option<RackSet>,
-    /// Settings of the group's connections that differ from `[tcp]`. A table without `kind` replaces only the keys that it contains; any
-    /// other value replaces the whole value in `[tcp]`. Default: none.
+    /// Settings of the group's connections that differ from `[tcp]`. If a setting is a table without `kind`, only its keys replace those in `[tcp]`.
+    /// Any other setting, including a table with `kind`, replaces the setting in `[tcp]` completely. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
     /// Settings of the group's queue pairs that differ from `[roce]`. This table overrides `[roce]` by the rules by which the group's `tcp`

@@ -55,7 +55,7 @@ impl World for Drawing {
 /// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Number of finite flows started by the workloads that partitions run. These workloads react to flows.
+    /// Number of finite flows that were started inside partitions, by workloads whose next flow depends on earlier flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
     /// Number of the partitions' workloads that will generate further flows without first being notified of a flow's progress.

@@ -82,7 +82,7 @@ impl Sender {
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
     }
 
-    /// Returns the current activity. While a loss is repaired, a brake is not reported.
+    /// Returns what the sender does at present. During loss recovery, a reduction of the window after ECN marks is not reported.
     pub fn phase(&self) -> Phase {
         let data = self.outstanding();
         match self.recovery.as_ref().filter(|_| self.disordered) {
