@@ -100,7 +100,7 @@ class Series:
         return float(self.values[:-1].max())
 
     def quantile(self, share: float) -> float:
-        """Return the quantile over time: the smallest value not exceeded for at least `share` of the time.
+        """Return the quantile over time: the smallest value that bounds the series for `share` of the time.
 
         >>> import numpy as np
         >>> queue = Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0]))

@@ -217,7 +217,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Prefetches the data needed to process a packet: the links, the memories and the store of packets.
+    /// Prefetches the data needed to process a packet: the links, the shared buffers of switches and the store of packets.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);

@@ -45,8 +45,8 @@ impl Credits {
         self.period
     }
 
-    /// Renews the credits of every bin (HCF §3.2, init()) in O(1) and touches no bin, because each bin stores the period of its last
-    /// change. A hardware implementation needs registers that are cleared together (HCF §3.3).
+    /// Renews the credits of every bin (HCF §3.2, init()) in O(1): a bin whose last change was in an earlier period has all its
+    /// credits. A hardware implementation needs registers that are cleared together (HCF §3.3).
     pub(super) fn renew(&mut self) {
         self.period += 1;
     }
