@@ -4,7 +4,7 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
 
 use crate::ports::site::Site;
-use crate::quantity::Automatic;
+use crate::quantity::{Automatic, Time};
 use crate::spec::Bcc;
 
 /// Pool backlogs at which marking starts (`kmin`) and at which every packet is marked (`kmax`), and how they were computed.
@@ -62,10 +62,7 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
     };
     let same_pool =
         || network.links.iter().filter(|other| other.from == link.from && other.pool == link.pool);
-    let rtt = match bcc.rtt {
-        Automatic::Auto => site.base_rtt,
-        Automatic::Is(time) => time.0,
-    };
+    let rtt = bcc.rtt.or(Time(site.base_rtt)).0;
     Ok(Inputs {
         rate: same_pool().map(|other| other.rate).max().unwrap_or(link.rate),
         ports: same_pool().count(),

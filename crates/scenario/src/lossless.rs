@@ -17,7 +17,7 @@ use crate::headroom::{by_sonic, jitter, smallest_packet};
 use crate::lossless_preset;
 use crate::memory::full_packet;
 use crate::nic_pauses;
-use crate::quantity::{Automatic, HeadroomSize};
+use crate::quantity::{Automatic, HeadroomSize, Size};
 use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, LosslessPreset, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
@@ -240,10 +240,7 @@ fn port(
     checker.require(headroom >= cell.size(), "switch.lossless.headroom", || {
         format!("must be \"auto\" or at least {}, because a lossless class without headroom loses packets, got {headroom}", cell.size())
     });
-    let xon_offset = match wanted.xon_offset {
-        Automatic::Is(size) => size.0,
-        Automatic::Auto => packet * 2,
-    };
+    let xon_offset = wanted.xon_offset.or(Size(packet * 2)).0;
     let group = |_: &Vec<u8>| GroupConfig {
         pool: 0,
         reserved: wanted.reserved.0,

@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::pfc::{ReceiveConfig, WatchdogAction, WatchdogConfig};
 
 use crate::check::Checker;
-use crate::quantity::{Automatic, PacketRate, Time};
+use crate::quantity::{Automatic, PacketRate, Size, Time};
 use crate::resolved::Resolved;
 use crate::spec;
 use crate::topology::{Link, LosslessPort, Network, Storm};
@@ -125,10 +125,7 @@ fn receive(
     let is_between = checker.require(packet <= xoff && xoff < size, &format!("{key}.xoff"), || {
         format!("must be at least one packet of {packet} and less than the buffer of {size}, got {xoff}")
     });
-    let xon = match wanted.xon {
-        Automatic::Is(xon) => xon.0,
-        Automatic::Auto => xoff.saturating_sub(packet),
-    };
+    let xon = wanted.xon.or(Size(xoff.saturating_sub(packet))).0;
     let is_below = checker
         .require(xon <= xoff, &format!("{key}.xon"), || format!("must be at most xoff ({xoff}), got {xon}"));
     (is_limited && is_between && is_below).then_some(ReceiveConfig {

@@ -46,10 +46,7 @@ const MOST_RETRIES: u32 = 7;
 pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     let room = mtu.saturating_sub(headers(&roce.congestion) + rdma::RETH);
     let fitting = (8..=12).map(|power| Bytes(1 << power)).filter(|&size| size <= room).max();
-    let mtu = match roce.mtu {
-        Automatic::Is(size) => size,
-        Automatic::Auto => Size(fitting.unwrap_or(MTUS.0)),
-    };
+    let mtu = roce.mtu.or(Size(fitting.unwrap_or(MTUS.0)));
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
@@ -82,10 +79,7 @@ pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) 
 
 /// Returns the settings of CNPs with the interval filled in.
 fn filled_cnp(cnp: &spec::Cnp, congestion: &RoceCongestion) -> spec::Cnp {
-    let interval = match cnp.interval {
-        Automatic::Is(interval) => interval,
-        Automatic::Auto => Time(roce_presets::cnp_interval(congestion)),
-    };
+    let interval = cnp.interval.or(Time(roce_presets::cnp_interval(congestion)));
     spec::Cnp { interval: Automatic::Is(interval), ..cnp.clone() }
 }
 
@@ -392,10 +386,7 @@ fn hosts_with_smallest_mtu(spec: &spec::Spec) -> (String, Bytes) {
 }
 
 fn path_mtu(roce: &Roce) -> Bytes {
-    match roce.mtu {
-        Automatic::Is(mtu) => mtu.0,
-        Automatic::Auto => unreachable!("filled in before the checks"),
-    }
+    roce.mtu.filled().0
 }
 
 fn operation(operation: &RoceOperation) -> rdma::Operation {

@@ -6,7 +6,6 @@ use crate::check::Checker;
 use crate::experiment::Pairs;
 use crate::membership::Groups;
 use crate::own_roce::{OwnRoces, key_of_group};
-use crate::quantity::Automatic;
 use crate::resolved::Resolved;
 use crate::spec::{Roce, RoceCongestion, RoceOperation, RoceRecovery};
 use crate::workload::Generator;
@@ -89,15 +88,8 @@ fn check_common(workload: usize, opener: &End<'_>, other: &End<'_>, checker: &mu
             )
         });
     };
-    alike("mtu", [one, two].map(|end| mtu(end.roce)));
+    alike("mtu", [one, two].map(|end| format!("\"{}\"", end.roce.mtu.filled())));
     alike("recovery", [one, two].map(|end| format!("\"{}\"", recovery_name(end.roce))));
-}
-
-fn mtu(roce: &Roce) -> String {
-    match roce.mtu {
-        Automatic::Is(mtu) => format!("\"{mtu}\""),
-        Automatic::Auto => unreachable!("filled in before the checks"),
-    }
 }
 
 fn recovery_name(roce: &Roce) -> &'static str {

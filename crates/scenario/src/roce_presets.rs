@@ -126,10 +126,7 @@ fn list(filled: &Table, given: Option<&Table>, prefix: &str, keys: &mut Vec<Stri
 
 impl Setting {
     fn rtt(&self, given: Automatic<Time>) -> Duration {
-        match given {
-            Automatic::Auto => self.base_rtt,
-            Automatic::Is(time) => time.0,
-        }
+        given.or(Time(self.base_rtt)).0
     }
 
     /// Returns the smallest rate: `given`, or else the lower of `preset` and the rate of the hosts' links.

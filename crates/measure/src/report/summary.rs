@@ -12,6 +12,14 @@ use crate::pause_counts::PauseCounts;
 use crate::queue_pair_counts::{QueuePairCounts, Senders};
 use crate::tally::Lost;
 
+/// Congestion control of the queue pairs on which the hosts of a group send the data of a workload.
+struct Control<'a> {
+    /// Number of the workload in the scenario.
+    workload: u16,
+    group: &'a str,
+    name: &'static str,
+}
+
 impl Report {
     /// Returns the document `summary.json` without its machine-dependent parts (wall clock, memory).
     pub fn summary(&self) -> Value {
@@ -103,17 +111,28 @@ impl Report {
 
     /// Describes the queue pairs of each workload and group of hosts that send data, with the name of their congestion control.
     fn describe_controls(&self) -> Value {
-        let workloads = self.workload_places();
-        let groups = self.experiment.network.groups.names();
-        let describe = |(&senders, counts): (&Senders, &QueuePairCounts)| {
+        let describe = |(control, counts): (Control<'_>, _)| {
             let mut described = describe_queue_pairs(counts);
-            described["workload"] = json!(workloads[usize::from(senders.workload)]);
-            described["group"] = json!(groups[usize::from(senders.group)]);
-            described["congestion"] =
-                json!(self.experiment.congestion_of(senders.workload, senders.group).name());
+            described["workload"] = json!(control.workload);
+            described["group"] = json!(control.group);
+            described["congestion"] = json!(control.name);
             described
         };
-        self.queue_pairs.iter().map(describe).collect()
+        self.controls().map(describe).collect()
+    }
+
+    /// Returns the congestion control of each workload and group of hosts that send data, with the counts of its queue pairs.
+    fn controls(&self) -> impl Iterator<Item = (Control<'_>, &QueuePairCounts)> {
+        let workloads = self.workload_places();
+        let groups = self.experiment.network.groups.names();
+        self.queue_pairs.iter().map(move |(&Senders { workload, group }, counts)| {
+            let control = Control {
+                workload: workloads[usize::from(workload)],
+                group: &groups[usize::from(group)],
+                name: self.experiment.congestion_of(workload, group).name(),
+            };
+            (control, counts)
+        })
     }
 
     /// Describes the pauses of all ports, by lossless class.
@@ -241,21 +260,13 @@ impl Report {
 
     /// Returns a warning for each workload and group of hosts that send data whose congestion control never acted.
     fn passive_controls(&self) -> impl Iterator<Item = String> {
-        let workloads = self.workload_places();
-        let groups = &self.experiment.network.groups;
-        self.queue_pairs.iter().filter(|(_, counts)| counts.cuts == 0).filter_map(move |(&senders, _)| {
-            let congestion = self.experiment.congestion_of(senders.workload, senders.group).name();
-            let workload = workloads[usize::from(senders.workload)];
-            let of_group = match groups.any() {
-                true => format!(" and group \"{}\"", groups.names()[usize::from(senders.group)]),
-                false => String::new(),
-            };
-            (congestion != "none").then(|| {
-                format!(
-                    "the congestion control of workload {workload}{of_group} (\"{congestion}\") never reduced a rate \
-                     or a window"
-                )
-            })
+        let has_groups = self.experiment.network.groups.any();
+        let passive = self.controls().filter(|(control, counts)| control.name != "none" && counts.cuts == 0);
+        passive.map(move |(Control { workload, group, name }, _)| {
+            let of_group = if has_groups { format!(" and group \"{group}\"") } else { String::new() };
+            format!(
+                "the congestion control of workload {workload}{of_group} (\"{name}\") never reduced a rate or a window"
+            )
         })
     }
 

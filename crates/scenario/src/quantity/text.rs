@@ -47,6 +47,24 @@ pub(crate) enum Automatic<T> {
     Is(T),
 }
 
+impl<T> Automatic<T> {
+    /// Returns the value that the scenario gives, or `computed` for `"auto"`.
+    pub(crate) fn or(self, computed: T) -> T {
+        match self {
+            Self::Is(given) => given,
+            Self::Auto => computed,
+        }
+    }
+
+    /// Returns the value of a key whose `"auto"` is replaced before the checks.
+    pub(crate) fn filled(self) -> T {
+        match self {
+            Self::Is(value) => value,
+            Self::Auto => unreachable!("filled in before the checks"),
+        }
+    }
+}
+
 /// Largest size that a scenario may contain. Larger sizes are usually typing errors, and sums of a few thousand sizes still fit 64 bits.
 const MAX_SIZE: Bytes = Bytes(1 << 50);
 

@@ -132,10 +132,7 @@ pub(crate) struct Cnp {
 impl Cnp {
     /// Returns the shortest time between two CNPs.
     pub(crate) fn interval(&self) -> Duration {
-        match self.interval {
-            Automatic::Is(interval) => interval.0,
-            Automatic::Auto => unreachable!("filled in before the checks"),
-        }
+        self.interval.filled().0
     }
 }
 

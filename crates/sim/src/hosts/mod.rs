@@ -38,7 +38,7 @@ use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
 use shallows_measure::{FlowRecord, QueuePairCounts, QueuePairs, Senders, Tally};
 use shallows_scenario::{Experiment, Flow};
 
-use crate::hosts::connection::{Place, SenderSide};
+use crate::hosts::connection::{Place, ReceiverSide, SenderSide};
 use crate::hosts::endpoint::{ControlState, Endpoint};
 use crate::hosts::flow::Flows;
 use crate::hosts::host::{Found, Host};
@@ -302,16 +302,10 @@ impl Hosts {
     pub(crate) fn queue_pairs(&self) -> QueuePairs {
         let mut all = self.closed_queue_pairs.clone();
         let opened = self.hosts.iter().flat_map(|host| &host.senders).filter(|side| !side.is_closed);
-        for (senders, counts) in opened.filter_map(|side| self.counts(side)) {
+        let responders = self.hosts.iter().flat_map(Host::receiving);
+        let counts = opened.filter_map(|side| self.counts(side));
+        for (senders, counts) in counts.chain(responders.filter_map(|side| self.counts_of_responder(side))) {
             *all.entry(senders).or_default() += counts;
-        }
-        for side in self.hosts.iter().flat_map(Host::receiving) {
-            if let Some(reads) = side.receiver.reads() {
-                let workload = reads.framing.workload(&self.flows);
-                let senders =
-                    self.transports.senders(workload, side.address.source, side.address.destination);
-                *all.entry(senders).or_default() += reads.counts();
-            }
         }
         all
     }
@@ -320,6 +314,21 @@ impl Hosts {
     fn counts(&self, side: &SenderSide) -> Option<(Senders, QueuePairCounts)> {
         let counts = side.endpoint.counts()?;
         Some((self.transports.senders(side.workload, side.address.source, side.address.destination), counts))
+    }
+
+    /// Returns the counts of a responder of READs, and the senders of its data; `None` for other receiving sides.
+    fn counts_of_responder(&self, side: &ReceiverSide) -> Option<(Senders, QueuePairCounts)> {
+        let reads = side.receiver.reads()?;
+        let workload = reads.framing.workload(&self.flows);
+        let senders = self.transports.senders(workload, side.address.source, side.address.destination);
+        Some((senders, reads.counts()))
+    }
+
+    /// Adds the counts of a queue pair that is removed, if there are any.
+    fn keep_counts(&mut self, counts: Option<(Senders, QueuePairCounts)>) {
+        if let Some((senders, counts)) = counts {
+            *self.closed_queue_pairs.entry(senders).or_default() += counts;
+        }
     }
 
     /// Returns the registered flows.

@@ -96,13 +96,10 @@ impl Hosts {
     fn admit_read_responder(&mut self, header: &Header, packet: &ReadRequestPacket) -> u32 {
         let workload = packet.framing.workload(&self.flows);
         let [_, transport] = self.transports.between(workload, header.source, header.destination);
-        let host = &mut self.hosts[self.places.at(header.destination.0)];
-        if let Some(reads) = host.predecessor(header, packet.name).and_then(|side| side.receiver.reads()) {
-            let workload = reads.framing.workload(&self.flows);
-            let senders = self.transports.senders(workload, header.source, header.destination);
-            *self.closed_queue_pairs.entry(senders).or_default() += reads.counts();
-        }
-        host.admit(self.transports.at(transport), transport, header, packet.name)
+        let host = self.places.at(header.destination.0);
+        let predecessor = self.hosts[host].predecessor(header, packet.name);
+        self.keep_counts(predecessor.and_then(|side| self.counts_of_responder(side)));
+        self.hosts[host].admit(self.transports.at(transport), transport, header, packet.name)
     }
 
     /// Sends the responses that a responder may send now, and schedules its timer.

@@ -244,9 +244,7 @@ impl Hosts {
             return self.end_of_direction(place, flow);
         }
         if !persistent {
-            if let Some((senders, counts)) = self.counts(self.sender(place)) {
-                *self.closed_queue_pairs.entry(senders).or_default() += counts;
-            }
+            self.keep_counts(self.counts(self.sender(place)));
             self.host(place.host).close(place.slot);
             return Next::Closed;
         }
