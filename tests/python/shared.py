@@ -14,12 +14,14 @@ import pytest
 
 import shallows as sh
 from not_run import needs
+from shallows.reproduction import expected
 from shallows.runs import formats, manifest, measuring
 from shallows.runs.executing import execute
 from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 
-GALLERY = Path(__file__).parents[2] / "experiments" / "gallery"
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+GALLERY = EXPERIMENTS / "gallery"
 
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 
@@ -256,6 +258,12 @@ def gallery_points(
     _, planned = plan(Source.read(GALLERY / f"{name}.toml", overrides), folder)
     chosen = [p for p in planned if all(p.source.labels[axis] in kept for axis, kept in keep.items())]
     return [execute(point.source, point.source.parse(), point.folder) for point in chosen]
+
+
+def claimed(experiment: str, name: str) -> dict[int, float]:
+    """Return the points of a claim whose positions are whole numbers."""
+    (claim,) = (claim for claim in expected.read(EXPERIMENTS / experiment).claims if claim.id == name)
+    return {int(place): value for place, value in claim.points}
 
 
 def script(path: Path) -> ModuleType:

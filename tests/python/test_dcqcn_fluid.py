@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from shared import claimed
+
 CAPACITY = 5e6
 KMIN, KMAX, PMAX = 5.0, 200.0, 0.01
 CNP_INTERVAL, ALPHA_TIMER, RATE_TIMER = 50e-6, 55e-6, 55e-6
@@ -85,17 +84,11 @@ def integrate(flows: int, delay: float, seconds: float = 0.2) -> Backlog:
     return Backlog(mean, min(settled), max(settled), period)
 
 
-def claimed(name: str) -> dict[int, float]:
-    text = (ROOT / "experiments/rdma/expected.toml").read_text()
-    (claim,) = (claim for claim in tomllib.loads(text)["claim"] if claim["id"] == name)
-    return dict(claim["points"])
-
-
 @pytest.mark.parametrize("flows", [2, 4, 8])
 def test_the_claimed_backlogs_are_the_fixed_points_of_the_model(flows: int) -> None:
     settled = integrate(flows, delay=4e-6)
     assert settled.most - settled.least < 0.02 * settled.mean, "the model is stable with a delay of 4 us"
-    assert settled.mean * 1_000 == pytest.approx(claimed("fixed-point-backlog")[flows], rel=0.01)
+    assert settled.mean * 1_000 == pytest.approx(claimed("rdma", "fixed-point-backlog")[flows], rel=0.01)
 
 
 def test_with_feedback_delayed_by_nearly_a_cnp_interval_eight_flows_oscillate_and_four_do_not() -> None:

@@ -11,8 +11,7 @@ import shallows as sh
 from fake_runs import fake_run
 from shallows.errors import ShallowsError
 from shallows.series.measures import measure
-
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+from shared import EXPERIMENTS
 
 SLOPE = """
 [stop]

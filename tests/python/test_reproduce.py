@@ -27,9 +27,8 @@ from shallows.reproduction.judging import (
 )
 from shallows.reproduction.versus import versus
 from shallows.sweeps.points import Outcome, Point
-from shared import SMALL, Shell
+from shared import EXPERIMENTS, SMALL, Shell
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 # Results of real TCP vary, and depend on the machine; `test_testbed.py` judges a smaller experiment.
 PAPERS = sorted(
     path.parent.name for path in EXPERIMENTS.glob("*/expected.toml") if path.parent.name != "testbed"

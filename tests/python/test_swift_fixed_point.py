@@ -7,12 +7,11 @@ It is the source of claims in experiments/rdma. N flows have equal windows, whic
 from __future__ import annotations
 
 import math
-import tomllib
-from pathlib import Path
 
 import pytest
 
-EXPECTED = Path(__file__).resolve().parents[2] / "experiments/rdma/expected.toml"
+from shared import claimed
+
 BYTES_PER_US = 10e9 / 8e6
 PACKET, ACKNOWLEDGEMENT = 1_000, 62
 # Two links in each direction, with a delay of 1 us; a packet is forwarded after its last byte.
@@ -43,7 +42,6 @@ def backlog(flows: int, *, scaled: bool) -> float:
 
 @pytest.mark.parametrize(("name", "scaled"), [("swift-scaled", True), ("swift-unscaled", False)])
 def test_the_claimed_backlogs_of_swift_are_fixed_points(name: str, scaled: bool) -> None:
-    (claim,) = (each for each in tomllib.loads(EXPECTED.read_text())["claim"] if each["id"] == name)
-    points = dict(claim["points"])
+    points = claimed("rdma", name)
     assert points == pytest.approx({flows: backlog(flows, scaled=scaled) for flows in points}, rel=1e-4)
     assert [*points] == [16, 64, 256]

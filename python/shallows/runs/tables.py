@@ -233,6 +233,10 @@ def pauses(summary: Mapping[str, Any]) -> Table | None:
     return Table("Pauses by lossless class", columns, rows, note=note)
 
 
+ACTIONS = {"CNPs": "cnps", "INT": "telemetry", "rate cuts": "cuts", "increases": "increases"}
+"""Columns of tables of congestion controls, with the keys of their counts."""
+
+
 def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
     """Tabulate losses and congestion control of queue pairs; None without queue pairs."""
     counts = summary.get("queue_pairs")
@@ -246,10 +250,7 @@ def queue_pairs(summary: Mapping[str, Any]) -> Table | None:
         "RNR NAKs": "rnr_naks",
         "timeouts": "timeouts",
         "retransmits": "retransmits",
-        "CNPs": "cnps",
-        "INT": "telemetry",
-        "rate cuts": "cuts",
-        "increases": "increases",
+        **ACTIONS,
     }
     # Runs of older versions lack the counts of RNR.
     row = [f"{counts.get(key, 0):,}" for key in columns.values()]
@@ -273,13 +274,7 @@ def congestion_controls(summary: Mapping[str, Any]) -> Table | None:
     has_groups = any(control["group"] != "default" for control in controls)
     groups = {"group of senders": "group"} if has_groups else {}
     names = {"workload": "workload", **groups, "control": "congestion"}
-    columns = {
-        "queue pairs": "queue_pairs",
-        "CNPs": "cnps",
-        "INT": "telemetry",
-        "rate cuts": "cuts",
-        "increases": "increases",
-    }
+    columns = {"queue pairs": "queue_pairs", **ACTIONS}
     rows = [
         [
             *(str(control[key]) for key in names.values()),

@@ -20,6 +20,9 @@ def _import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_hpcc(parser: argparse.ArgumentParser) -> None:
+    from shallows.foreign.hpcc_config import FILES
+    from shallows.foreign.hpcc_keys import CONTROLS
+
     parser.add_argument("source", metavar="CONFIG", help="HPCC's config.txt, or the folder that contains it")
     parser.add_argument(
         "--root",
@@ -27,11 +30,13 @@ def _import_hpcc(parser: argparse.ArgumentParser) -> None:
         help="folder in which the simulator was run; paths in CONFIG are relative to this folder; "
         "default: the folder of CONFIG, or its parent",
     )
-    for option, key in (("--topology", "TOPOLOGY_FILE"), ("--flow", "FLOW_FILE")):
-        parser.add_argument(option, metavar="FILE", help=f"file to read; default: that of {key} in CONFIG")
+    for key, option in FILES.items():
+        parser.add_argument(
+            f"--{option}", metavar="FILE", help=f"file to read; default: that of {key} in CONFIG"
+        )
     parser.add_argument(
         "--control",
-        choices=["dcqcn", "hpcc", "hpcc-pint", "timely", "dctcp", "powertcp", "theta-powertcp"],
+        choices=[*CONTROLS],
         help="congestion control; default: that of CC_MODE in CONFIG",
     )
     _add_imported(parser)
