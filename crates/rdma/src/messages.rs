@@ -57,7 +57,7 @@ impl Messages {
     /// Returns the packet with this PSN, which must belong to a message that was posted and not released.
     pub(crate) fn segment(&self, mtu: Bytes, psn: u64) -> Segment {
         debug_assert!(psn < self.packets);
-        let message = self.queue[self.queue.partition_point(|message| message.psn <= psn) - 1];
+        let message = self.queue[self.place(psn)];
         let start = (psn - message.psn) * mtu.0;
         let len = (message.bytes - start).min(mtu.0);
         Segment {
@@ -76,10 +76,19 @@ impl Messages {
     /// Returns the end of the message that contains this PSN (the PSN after its last packet), and the number of its bytes from this PSN on.
     /// The message must be posted and not released.
     pub(crate) fn rest(&self, mtu: Bytes, psn: u64) -> (u64, u64) {
-        let place = self.queue.partition_point(|message| message.psn <= psn);
-        let message = self.queue[place - 1];
-        let end = self.queue.get(place).map_or(self.packets, |next| next.psn);
+        let place = self.place(psn);
+        let message = self.queue[place];
+        let end = self.queue.get(place + 1).map_or(self.packets, |next| next.psn);
         (end, message.bytes - (psn - message.psn) * mtu.0)
+    }
+
+    /// Returns the place in the queue of the message that contains this PSN.
+    fn place(&self, psn: u64) -> usize {
+        // Most packets and acknowledgements belong to the oldest message.
+        if self.queue.get(1).is_none_or(|second| psn < second.psn) {
+            return 0;
+        }
+        self.queue.partition_point(|message| message.psn <= psn) - 1
     }
 
     /// Returns the number of messages that begin before this PSN and are not released.

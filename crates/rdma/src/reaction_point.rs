@@ -30,7 +30,9 @@ impl ReactionPoint {
     /// Records that a packet of `size` bytes on the wire leaves now.
     pub(crate) fn on_send(&mut self, config: &config::Config, now: Instant, size: Bytes) {
         self.pacer.on_send(now, size, config.burst);
-        self.control(&config.congestion, |control, config| control.on_send(config, now, size));
+        if self.congestion.on_send(&config.congestion, size) {
+            self.pacer.set_pace(self.congestion.pace());
+        }
     }
 
     /// Handles all timers of the congestion control that have expired.

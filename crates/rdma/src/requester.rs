@@ -42,7 +42,8 @@ pub enum Ended {
 pub struct Requester {
     config: Arc<Config>,
     reaction: ReactionPoint,
-    overhead: Bytes,
+    /// Bytes that a packet has on the wire in addition to its data and to RETH.
+    overhead: u16,
     messages: Messages,
     /// First PSN that is not acknowledged.
     una: u64,
@@ -50,6 +51,8 @@ pub struct Requester {
     acked: u64,
     /// PSN of the next packet in order. Go-back-N moves it back to `una`.
     next: u64,
+    /// Number of bytes in the packets before `next`.
+    next_offset: u64,
     /// PSN after the last packet that was ever sent.
     sent: u64,
     /// PSN after the last packet with AckReq; at most `una` if no outstanding packet has AckReq.
@@ -88,11 +91,12 @@ impl Requester {
             reaction: ReactionPoint::new(&config.congestion, line_rate),
             adaptive: config.adaptive.map(|config| Box::new(AdaptiveTimeout::new(config))),
             config,
-            overhead,
+            overhead: overhead.0.try_into().expect("headers and framing are shorter than 64 KiB"),
             messages: Messages::default(),
             una: 0,
             acked: 0,
             next: 0,
+            next_offset: 0,
             sent: 0,
             requested: 0,
             unrequested: 0,
@@ -174,15 +178,21 @@ impl Requester {
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
     /// and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
-        let control = if self.is_idle() { None } else { self.reaction.deadline() };
-        [self.expiry(), control, self.paced_until(), self.waiting_until()].into_iter().flatten().min()
+        let mut earliest = self.expiry();
+        if !self.is_idle() {
+            earliest = self.reaction.deadline().map_or(earliest, |at| earliest.min(at));
+            if let Some(at) = self.waiting_until() {
+                earliest = earliest.min(at);
+            }
+        }
+        (earliest < Instant::MAX).then_some(earliest)
     }
 
     /// Handles the expiry of the retransmission timer or of a timer of the congestion control.
     pub fn on_timer(&mut self, now: Instant) {
         self.now = now;
         self.reaction.on_timer(&self.config.congestion, now);
-        if self.expiry().is_some_and(|at| at <= now) {
+        if self.expiry() <= now {
             self.on_timeout(now);
         }
     }
@@ -214,12 +224,21 @@ impl Requester {
 
     /// Returns the bytes that are sent and not acknowledged.
     pub fn in_flight(&self) -> Bytes {
-        Bytes(self.messages.offset(self.config.mtu, self.next) - self.acked)
+        Bytes(self.next_offset - self.acked)
     }
 
     /// Returns the counts of the congestion control's actions.
     pub fn digest(&self) -> Digest {
         self.reaction.digest()
+    }
+
+    /// Returns the number of bytes in the packets that were ever sent.
+    fn sent_offset(&self) -> u64 {
+        if self.sent == self.next {
+            self.next_offset
+        } else {
+            self.messages.offset(self.config.mtu, self.sent)
+        }
     }
 
     fn control(&mut self, event: impl FnOnce(&mut Algorithm, &congestion::Config)) {
@@ -241,7 +260,7 @@ impl Requester {
             now,
             number,
             acked: Bytes(number - self.acked),
-            next: self.messages.offset(self.config.mtu, self.sent),
+            next: self.sent_offset(),
             rtt: now.saturating_since(reply.echo),
             marked: std::mem::take(&mut self.marked),
             telemetry,
@@ -252,6 +271,7 @@ impl Requester {
         self.acked = number;
         // After go-back-N has moved back, packets that were sent before may still arrive.
         self.next = self.next.max(psn);
+        self.next_offset = self.next_offset.max(number);
         self.messages.release(psn);
         if self.scoreboard.as_mut().is_some_and(|board| !board.advance(psn)) {
             self.scoreboard = None;
@@ -340,16 +360,16 @@ impl Requester {
 
     /// Moves `next` back to the first packet that is not acknowledged.
     fn go_back(&mut self) {
-        self.next = self.una;
+        (self.next, self.next_offset) = (self.una, self.acked);
         self.requested = self.una;
         self.unrequested = 0;
         self.timer = Instant::MAX;
     }
 
-    /// Returns the time at which the retransmission timer expires. IRN's timeout depends on the number of packets in flight at present
+    /// Returns the time at which the retransmission timer expires; `Instant::MAX` while it is stopped. IRN's timeout depends on the number of packets in flight at present
     /// (section 3.1), so the deadline moves as packets are sent.
-    fn expiry(&self) -> Option<Instant> {
-        (self.timer < Instant::MAX).then(|| self.timer + self.timeout())
+    fn expiry(&self) -> Instant {
+        if self.timer == Instant::MAX { Instant::MAX } else { self.timer + self.timeout() }
     }
 
     fn timeout(&self) -> Duration {
@@ -362,15 +382,14 @@ impl Requester {
         }
     }
 
-    /// Returns the end of the waiting time after an RNR NAK.
+    /// Returns the end of the time for which the next packet waits, because of an RNR NAK or of the rate; `None` if it need not wait, or if
+    /// it waits for acknowledgements.
     fn waiting_until(&self) -> Option<Instant> {
-        Some(self.rnr_until).filter(|at| *at > self.now && !self.is_idle())
-    }
-
-    /// Returns the time until which the next packet waits, if only the rate delays it.
-    fn paced_until(&self) -> Option<Instant> {
-        self.sendable()?;
-        Some(self.reaction.ready_at()).filter(|at| *at > self.now)
+        if self.rnr_until > self.now {
+            return Some(self.rnr_until);
+        }
+        let ready_at = self.reaction.ready_at();
+        (ready_at > self.now && self.sendable().is_some()).then_some(ready_at)
     }
 
     /// Returns the PSN of the next packet, if there is data and the window allows it. A lost packet needs no window, because it replaces a
@@ -397,8 +416,7 @@ impl Requester {
         {
             return false;
         }
-        let Some(window) = self.reaction.window() else { return true };
-        self.messages.offset(self.config.mtu, self.next) - self.acked < window.0
+        self.reaction.window().is_none_or(|window| self.in_flight() < window)
     }
 
     fn transmit(&mut self, now: Instant, psn: u64) -> RdmaData {
@@ -413,7 +431,7 @@ impl Requester {
                 .expect("only the scoreboard names a packet before `next`")
                 .on_retransmit(psn);
         } else {
-            self.next = psn + 1;
+            (self.next, self.next_offset) = (psn + 1, offset + u64::from(len));
             self.sent = self.sent.max(self.next);
         }
         let operation = match self.config.operation {
@@ -432,7 +450,7 @@ impl Requester {
             ack_request: false,
             utilisation: self.config.congestion.pint().map(|_| NonZeroU16::MIN),
         };
-        let size = Bytes(u64::from(len)) + self.overhead + extended_headers(&packet);
+        let size = Bytes(u64::from(len) + u64::from(self.overhead)) + extended_headers(&packet);
         self.reaction.on_send(&self.config, now, size);
         if self.timer == Instant::MAX {
             self.timer = now;

@@ -95,10 +95,10 @@ fn dcqcns_byte_counter_keeps_the_bytes_above_its_limit() {
     flow.on_cnp(&config, us(0));
     // 4,000 of 3,000 bytes after the second packet, and 1,000 + 2,000 after the third one: two increases of fast recovery.
     let rates = [0; 4].map(|_| {
-        flow.on_send(&config, us(1), Bytes(2_000));
-        flow.pace().rate.0 / 1_000_000
+        let is_changed = flow.on_send(&config, Bytes(2_000));
+        (is_changed, flow.pace().rate.0 / 1_000_000)
     });
-    assert_eq!(rates, [50_000, 75_000, 87_500, 87_500]);
+    assert_eq!(rates, [(false, 50_000), (true, 75_000), (true, 87_500), (false, 87_500)]);
 }
 
 #[test]

@@ -127,14 +127,16 @@ impl CongestionControl for Dcqcn {
         self.window.pace(self.line_rate, self.current)
     }
 
-    fn on_send(&mut self, config: &Config, _now: Instant, size: Bytes) {
-        let Some(limit) = config.increase_bytes.filter(|_| self.increase_at.is_some()) else { return };
+    fn on_send(&mut self, config: &Config, size: Bytes) -> bool {
+        let Some(limit) = config.increase_bytes.filter(|_| self.increase_at.is_some()) else { return false };
         self.sent += size.0;
-        if self.sent >= limit.0 {
-            self.sent -= limit.0;
-            self.byte_stage += 1;
-            self.increase(config);
+        if self.sent < limit.0 {
+            return false;
         }
+        self.sent -= limit.0;
+        self.byte_stage += 1;
+        self.increase(config);
+        true
     }
 
     fn on_cnp(&mut self, config: &Config, now: Instant) {

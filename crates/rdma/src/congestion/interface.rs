@@ -117,8 +117,10 @@ pub(super) trait CongestionControl {
     /// Returns the rate and the window.
     fn pace(&self) -> Pace;
 
-    /// Records that a packet of `size` bytes on the wire was sent.
-    fn on_send(&mut self, _config: &Self::Config, _now: Instant, _size: Bytes) {}
+    /// Records that a packet of `size` bytes on the wire was sent. Returns whether the rate or the window may have changed.
+    fn on_send(&mut self, _config: &Self::Config, _size: Bytes) -> bool {
+        false
+    }
 
     /// Handles an acknowledgement that acknowledges new data.
     fn on_ack(&mut self, _config: &Self::Config, _ack: &Ack<'_>) {}

@@ -144,11 +144,14 @@ macro_rules! algorithms {
                 }
             }
 
-            /// Records that a packet of `size` bytes on the wire was sent.
-            pub fn on_send(&mut self, config: &Config, now: Instant, size: Bytes) {
+            /// Records that a packet of `size` bytes on the wire was sent. Returns whether the rate or the window may have changed.
+            pub fn on_send(&mut self, config: &Config, size: Bytes) -> bool {
                 match (self, config) {
-                    $((Self::$name(state), Config::$name(config)) => state.on_send(config, now, size),)*
-                    (this, _) => this.assert_none(config),
+                    $((Self::$name(state), Config::$name(config)) => state.on_send(config, size),)*
+                    (this, _) => {
+                        this.assert_none(config);
+                        false
+                    }
                 }
             }
 

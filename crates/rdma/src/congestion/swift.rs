@@ -136,8 +136,10 @@ impl CongestionControl for Swift {
         Pace { rate: rate(paced).min(self.line_rate), window }
     }
 
-    fn on_send(&mut self, _config: &Config, _now: Instant, size: Bytes) {
+    fn on_send(&mut self, _config: &Config, size: Bytes) -> bool {
+        let is_longest = size > self.packet;
         self.packet = self.packet.max(size);
+        is_longest
     }
 
     fn on_ack(&mut self, config: &Config, ack: &Ack<'_>) {
@@ -229,7 +231,8 @@ mod tests {
     fn windows_below_one_packet_are_paced() {
         let config = Config { first_window: 0.5, ..Config::htsim(Bytes(1_000)) };
         let mut flow = Swift::new(&config, Rate::from_gbps(100));
-        flow.on_send(&config, us(0), Bytes(1_106));
+        assert!(flow.on_send(&config, Bytes(1_106)));
+        assert!(!flow.on_send(&config, Bytes(1_106)), "packets of the same size need no other rate");
         // 0.25 after a halving at an RTT of 200 µs: a packet every 800 µs, which is 1,106·8 bits in 800 µs.
         ack(&mut flow, &config, 200, 1_000);
         flow.rtt = Duration::from_micros(200);

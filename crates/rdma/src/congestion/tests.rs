@@ -162,7 +162,10 @@ proptest! {
             let (mut now, mut number) = (Instant::ZERO, 0);
             for event in &events {
                 match *event {
-                    Event::Send(size) => flow.on_send(&config, now, Bytes(size)),
+                    Event::Send(size) => {
+                        let before = flow.pace();
+                        prop_assert!(flow.on_send(&config, Bytes(size)) || flow.pace() == before);
+                    }
                     Event::Ack { waited, marked } => {
                         number += 1;
                         ack(&mut flow, &config, now, number, Duration::from_nanos(waited), marked);

@@ -36,7 +36,9 @@ impl Hosts {
             } else {
                 driver.packets().insert_rdma_data(packet)
             };
-            self.send(header, packet, driver);
+            if self.queue(header, packet, driver) {
+                self.sender_mut(place).0.account.on_departure(header.size());
+            }
         }
         self.rest_requester(place, driver);
         self.rest_limits(place.host, driver);

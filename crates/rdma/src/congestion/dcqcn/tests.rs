@@ -54,7 +54,7 @@ fn the_byte_counter_increases_the_rate_and_both_counters_start_hyper_increases()
     flow.on_cnp(&config, us(0));
     let expire = |flow: &mut Dcqcn| {
         for _ in 0..2 {
-            flow.on_send(&config, us(1), Bytes(1_500));
+            flow.on_send(&config, Bytes(1_500));
         }
     };
     flow.target = 30e9;
@@ -111,7 +111,7 @@ impl Increases {
                 if of_timer {
                     flow.on_timer(config, now);
                 } else {
-                    flow.on_send(config, now, PACKET);
+                    flow.on_send(config, PACKET);
                 }
                 if flow.current != current {
                     expiries.push((packet as f64, flow.current - current, flow.target - target));
@@ -208,7 +208,7 @@ fn mean_rate(p: f64) -> f64 {
                 flow.on_cnp(&config, at);
             }
         }
-        flow.on_send(&config, at, PACKET);
+        flow.on_send(&config, PACKET);
         marked |= marks.uniform() < p;
         if packet == first {
             (start, sent_at) = (now, packet);
