@@ -227,7 +227,7 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Sends a packet from a host. Returns whether its transmission starts at once.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has the host's number.
         let place = self.places.at(host.0) as u32;
