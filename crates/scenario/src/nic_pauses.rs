@@ -35,7 +35,7 @@ pub(crate) fn check_ends(spec: &Resolved, checker: &mut Checker<'_>) {
         let ends = spec.stop.at.is_some() || nic.watchdog.is_some();
         checker.require(!lasts || ends, &format!("{key}.pfc_storm.stop"), || {
             format!(
-                "must be given, because the run has no end (stop.at) and a storm that never ends can stop flows for ever; set \
+                "is missing, so the storm never ends and can stop flows for ever; without stop.at, the run waits for these flows; set \
                  {key}.pfc_storm.stop, {key}.watchdog or stop.at"
             )
         });

@@ -69,7 +69,9 @@ pub(crate) fn check_workloads(spec: &Resolved, own: &OwnRoces, checker: &mut Che
     for group in 0..=spec.host.group.len() {
         let (nic, key) = spec.host.nic_of(group);
         checker.require(nic.send.is_none(), &format!("{key}.send"), || {
-            format!("must be left out with READs ({reads}.operation): limits of NICs on responses are not modelled")
+            format!(
+                "must be left out with READs ({reads}.operation), because these limits do not apply to READ responses in the model"
+            )
         });
     }
 }

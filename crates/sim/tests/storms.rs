@@ -510,8 +510,8 @@ fn a_storm_that_never_ends_needs_an_end_of_the_run() {
         format!("{head}[[workload]]\nkind = 'incast'\nsenders = 'a'\nreceivers = 'b'\nsize = '1MB'\n")
     };
     let text = refusal(&endless("pfc_storm = { start = '10us' }"), &[]);
-    let expected = "host.group[0].nic.pfc_storm.stop: must be given, because the run has no end (stop.at) and a storm that never ends can \
-                    stop flows for ever; set host.group[0].nic.pfc_storm.stop, host.group[0].nic.watchdog or stop.at";
+    let expected = "host.group[0].nic.pfc_storm.stop: is missing, so the storm never ends and can stop flows for ever; without stop.at, \
+                    the run waits for these flows; set host.group[0].nic.pfc_storm.stop, host.group[0].nic.watchdog or stop.at";
     assert!(text.contains(expected), "{text}");
     parse(&endless("pfc_storm = { start = '10us' }"), &[("stop.at", "1ms")]);
     for nic in

@@ -319,7 +319,7 @@ def host_or_flows(text: str) -> Host | Flows:
     flows = Flows.parse(text)
     if flows.key == "workload":
         raise UnknownMetric(
-            f"{text!r} is not a host",
+            f"{text!r} is not a host, a class or a group",
             "write one host as its number, a class as class1, a group as group=NAME",
         )
     return flows

@@ -80,7 +80,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Reads the letterbox with this `number` in `mail` between two windows: puts its packets on their links and announces its flows.
+    /// Puts the packets of letterbox `number` of `mail` on their links, and announces its flows. Must be called outside a window.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! Pools of the ingress book, and the identifiers and signals of its groups.
 
-/// Number of a priority group in its book.
+/// Number of a priority group in its ingress book.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
