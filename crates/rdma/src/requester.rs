@@ -168,11 +168,10 @@ impl Requester {
     /// Returns the packet to send now, if data, window and rate allow one.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<RdmaData> {
         self.now = now;
-        let psn = self.sendable()?;
         if now < self.reaction.ready_at() {
             return None;
         }
-        Some(self.transmit(now, psn))
+        self.sendable().map(|psn| self.transmit(now, psn))
     }
 
     /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
