@@ -51,7 +51,8 @@ pub struct PauseLevel {
     pub mark_first: Vec<PortKind>,
 }
 
-/// Numbers of congested groups for which thresholds are computed. The case in which all other ports of the switch are congested is added.
+/// Numbers of congested groups, each at a separate port, for which thresholds are computed, as far as the switch has as many other ports.
+/// The last case has a congested group at each of these other ports.
 const CONGESTED: [usize; 4] = [1, 4, 8, 32];
 
 /// Switch with lossless classes.

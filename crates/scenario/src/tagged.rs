@@ -228,6 +228,7 @@ const NOT_MODELLED: [&str; 26] = [
     "copa",
     "dctcp-rdma",
     "expresspass",
+    "go-back-0",
     "homa",
     "hull",
     "infiniband",
@@ -236,7 +237,6 @@ const NOT_MODELLED: [&str; 26] = [
     "pfabric",
     "phost",
     "pie",
-    "pint",
     "poseidon",
     "qcn",
     "quic",
@@ -250,6 +250,7 @@ const NOT_MODELLED: [&str; 26] = [
 
 const QUEUE_PAIRS: &str =
     "it controls queue pairs: set transport = \"roce\" in a workload, and roce.congestion";
+const PINT: &str = "set transport = \"roce\" in a workload, and roce.congestion = \"hpcc-pint\"";
 const RDMA: &str = "set transport = \"roce\" in a workload";
 const ATOMICS: &str = "atomics are not modelled: use another operation, with messages of 8 bytes";
 const DATAGRAMS: &str = "unreliable datagrams are not modelled, only reliable connections: use transport = \"roce\" with \
@@ -258,7 +259,7 @@ const UNRELIABLE: &str =
     "unreliable connections are not modelled, only reliable ones: use transport = \"roce\"";
 
 /// Names, in lower case, of mechanisms for which an error suggests other keys or another mechanism, each with this suggestion.
-const ELSEWHERE: [(&str, &str); 18] = [
+const ELSEWHERE: [(&str, &str); 19] = [
     ("atomic", ATOMICS),
     ("atomics", ATOMICS),
     ("compare-and-swap", ATOMICS),
@@ -266,6 +267,7 @@ const ELSEWHERE: [(&str, &str); 18] = [
     ("fetch-and-add", ATOMICS),
     ("hpcc", QUEUE_PAIRS),
     ("pfc", "set switch.lossless"),
+    ("pint", PINT),
     ("powertcp", QUEUE_PAIRS),
     ("rdma", RDMA),
     ("roce", RDMA),

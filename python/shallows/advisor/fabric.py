@@ -327,8 +327,8 @@ RDMA = ("roce", "rdma", "dcqcn", "hpcc", "timely", "swift", "powertcp")
 def _class(table: Table, number: int, count: int, base: Path) -> TrafficClass:
     if (transport := table.content.get("transport")) in RDMA:
         raise ShallowsError(
-            f"{table.place}: transport {transport!r} is not advised: the rules for thresholds and their "
-            "tests are for TCP, and queue pairs need other thresholds",
+            f"{table.place}: `shallows advise` does not support transport {transport!r}: its rules for "
+            "thresholds and their tests are for TCP, and queue pairs need other thresholds",
             f"choose one of {', '.join(TRANSPORTS)}, or compare settings for RoCE with `shallows sweep` "
             "(docs/rdma.md)",
         )

@@ -121,7 +121,8 @@ impl Installed {
         verdict
     }
 
-    /// Passes to the marker an event that needs no verdict: calls `news` with the marker if the marker handles the packet's queue.
+    /// Tells the marker of an event that needs no verdict, if the marker handles the queue `port.queue`: calls `news`, which passes the
+    /// event to the marker.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
