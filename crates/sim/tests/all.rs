@@ -42,6 +42,7 @@ mod problems;
 mod progress;
 mod queries;
 mod queueing;
+mod random_queue_pairs;
 mod roce;
 mod roce_classes;
 mod roce_closed;

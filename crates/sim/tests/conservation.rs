@@ -5,7 +5,7 @@
 //! checks the results. A failure prints its scenario.
 
 mod groups;
-mod ports;
+pub(crate) mod ports;
 
 use std::fmt;
 
