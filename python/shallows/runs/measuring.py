@@ -196,8 +196,8 @@ def new_folder(
 def carried(source: Source, folder: Path) -> dict[str, Any]:
     """Run a trial that measures this machine, and return the trial's summary.
 
-    A trial has no upper limit for the rates of links. Links may thus be faster than this machine can carry, so
-    the results are not valid.
+    A trial has no upper limit for the rates of links. Links may thus be faster than this machine can carry,
+    so the results are not valid.
 
     Raises
     ------
