@@ -108,7 +108,7 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ),
         ({"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.6}]}, "add up to 1, got 1.1"),
         ({"class": [{"transport": "quic"}]}, "one of dctcp"),
-        ({"class": [{"transport": "dcqcn"}]}, "class 0: `shallows advise` does not support transport 'dcqcn'"),
+        ({"class": [{"transport": "dcqcn"}]}, "class 0: `shallows advise` does not support transport"),
         ({"class": [{"sizes": 5}]}, "a distribution"),
         ({"goal": "p99 of small flows below 10 us"}, r"\(half of the round-trip time\), because no flow"),
         ({"goal": "loss at 95 % load"}, "the highest value of traffic.load"),

@@ -153,6 +153,13 @@ mod tests {
     }
 
     #[test]
+    fn messages_without_a_delay_are_not_posted_later() {
+        let mut limits = limits(None, Duration::ZERO);
+        assert!(!limits.delays(ns(0), 1, 10));
+        assert_eq!((limits.take_posted(ns(1_000)), limits.rest()), (None, None));
+    }
+
+    #[test]
     fn messages_are_delayed_at_the_same_time() {
         let mut limits = limits(None, Duration::from_nanos(50));
         assert!(limits.delays(ns(0), 1, 10) && limits.delays(ns(20), 2, 11));
