@@ -250,6 +250,23 @@ fn a_nic_reads_data_at_most_at_its_dma_rate() {
 }
 
 #[test]
+fn the_first_negative_acknowledgement_comes_when_the_packet_after_the_loss_arrives() {
+    // Packets arrive every 86.56 ns at a link that needs twice as long for each. Packet 18 finds ten packets of 1,044 bytes, with the one
+    // that leaves, and is dropped. Packet 19 finds nine. A message of 20 packets thus loses packet 18 alone, and sends 18 and 19 again.
+    let text = PAIR.replace(
+        "\"star\"\n    hosts = 2",
+        "\"dumbbell\"\n    left = 1\n    right = 1\n    bottleneck_rate = \"50Gbps\"",
+    );
+    let report = run(&text, &[("switch.buffer.per_port", "10440B"), ("workload.0.size", "20KB")]);
+    assert_eq!(["naks", "retransmits", "timeouts"].map(|name| counts(&report, name)), [1, 2, 0]);
+    // Packets 0 to 17 and 19 have their time on the slow link, and packet 19 on the last link. The NAK crosses three links.
+    let arrival = 3_000_000 + 87_840 + 175_680 + 18 * 173_120 + 86_560;
+    let nak = arrival + 3_000_000 + 2 * 6_880 + 13_760;
+    let expected = Duration(nak + 3_000_000 + 2 * 86_560 + 2 * 173_120);
+    assert_eq!(completion_times(&report), [Some(expected)]);
+}
+
+#[test]
 fn packets_of_a_burst_leave_back_to_back() {
     // TIMELY starts at 10 Gb/s and changes its rate after 64 KB. Without bursts, the ninth packet leaves when the first, of 1,098 bytes, and
     // seven of 1,082 bytes have had their time at 10 Gb/s. It then takes both links.
