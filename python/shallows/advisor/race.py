@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names; add an invalid current setting too, because answers compare others with it."""
+        """Return the names, and that of an invalid current setting, with which answers compare other settings."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:

@@ -141,7 +141,7 @@ def _check_header(path: Path, header: dict[str, tuple[int, Line]], found: dict[s
         said, line = header.get(name, (0, None))
         if said != count:
             message = (
-                f"{name} must be {count}, the number in the file, got {said}; htsim also stops with an error"
+                f"{name} must be {count}, the number that the file lists, got {said}; htsim also stops here"
             )
             if line is None:
                 raise ShallowsError(f"{path}: {message}", f"add the line `{name} {count}`")

@@ -277,7 +277,7 @@ class Moment:
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
-                f"{'.'.join(words)!r} must name a time after at_ or min_",
+                f"{'.'.join(words)!r} must be at_ or min_ followed by a time in µs",
                 "write at_5120 for the window at 5120 µs, or min_5120 for the smallest window from then on",
             )
         return cls(int(number), kind == "min")

@@ -203,7 +203,8 @@ impl Host {
         slot
     }
 
-    /// Returns the receiving side that [`Self::admit`] removes for this name: that of the slot's previous connection.
+    /// Returns the receiving side that [`Self::admit`] removes when it admits a connection with this name: that of the previous connection
+    /// in the same slot of the sender, if there is one.
     pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
         let named = self.names.get(key(header.source, name))?;
         Some(&self.receivers[named.slot as usize])
