@@ -223,6 +223,42 @@ def test_what_has_no_counterpart_is_named(hpcc: Path, mode: int, more: str, mess
         configured(hpcc, mode, more)
 
 
+@pytest.mark.parametrize(
+    ("key", "valid", "invalid"),
+    [
+        ("PINT_LOG_BASE", ["1.001", "2"], ["1.0009", "2.001"]),
+        ("PINT_PROB", ["1"], ["0", "1.001"]),
+        ("U_TARGET", ["1"], ["0", "1.001"]),
+        # InfiniBand's smallest and largest MTU.
+        ("PACKET_PAYLOAD_SIZE", ["256", "4096"], ["255", "4097"]),
+        ("SIMULATOR_STOP_TIME", ["0.000000000001", "86400"], ["0"]),
+    ],
+)
+def test_keys_accept_the_limits_of_their_range(
+    hpcc: Path, key: str, valid: list[str], invalid: list[str]
+) -> None:
+    for value in valid:
+        notes = configured(hpcc, 10, f"{key} {value}\n").notes
+        assert not any("longer than a day" in note for note in notes)
+    for value in invalid:
+        with pytest.raises(ShallowsError, match=f"{key}.* got {value}"):
+            configured(hpcc, 10, f"{key} {value}\n")
+
+
+def test_missing_keys_have_the_defaults_of_third_cc(hpcc: Path) -> None:
+    # third.cc: simulator_stop_time = 3.01, buffer_size = 16 MiB, packet_payload_size = 1000.
+    config = hpcc / "config.txt"
+    keys = "SIMULATOR_STOP_TIME|BUFFER_SIZE|PACKET_PAYLOAD_SIZE"
+    config.write_text(re.sub(rf"(?m)^({keys}) .*\n", "", config.read_text()))
+    tables = import_hpcc(hpcc).tables
+    assert tables["stop"] == {"at": "3010ms"}
+    assert tables["switch"]["buffer"]["pool"] == "16MiB"
+    assert tables["roce"]["mtu"] == "1000B"
+    # ConWeave's network-load-balance.cc stops ten seconds after the last flow.
+    config.write_text(f"{config.read_text()}FLOWGEN_STOP_TIME 0.5\n")
+    assert import_hpcc(hpcc).tables["stop"] == {"at": "10500ms"}
+
+
 def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
     every = Ignored(unmodelled=True)
     imported = configured(hpcc, 2, "RATE_AI 50Mb/s\nEWMA_GAIN 0.5\nPACKET_PAYLOAD_SIZE 9000\n", every)
