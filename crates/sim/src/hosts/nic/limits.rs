@@ -153,6 +153,13 @@ mod tests {
     }
 
     #[test]
+    fn a_message_without_a_delay_goes_at_once_and_needs_no_event() {
+        let mut limits = limits(None, Duration::ZERO);
+        assert!(!limits.delays(ns(5), 1, 10));
+        assert_eq!((limits.rest(), limits.take_posted(ns(5))), (None, None));
+    }
+
+    #[test]
     fn messages_are_delayed_at_the_same_time() {
         let mut limits = limits(None, Duration::from_nanos(50));
         assert!(limits.delays(ns(0), 1, 10) && limits.delays(ns(20), 2, 11));
