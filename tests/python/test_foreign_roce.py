@@ -70,6 +70,23 @@ def test_the_longest_round_trip_time_is_that_of_hpccs_fat_tree() -> None:
     assert longest(Network([0, 1], [4], cables[:2]), 1_000) == Longest(4_160, 52_000, nics)
 
 
+def test_of_equally_short_paths_the_one_by_the_lowest_switch_counts() -> None:
+    # third.cc visits the neighbours of a node in the order of their numbers, not in that of the file. By
+    # switch 9: 8 us there and back, and 1,000 bytes on four links of 100 Gb/s, 80 ns each.
+    cables = [
+        Cable(ends, 100 * 10**9, delay_us * 10**6)
+        for ends, delay_us in [
+            (("host0", "switch4"), 1),
+            (("host1", "switch11"), 1),
+            (("switch4", "switch10"), 2),
+            (("switch10", "switch11"), 2),
+            (("switch4", "switch9"), 1),
+            (("switch9", "switch11"), 1),
+        ]
+    ]
+    assert longest(Network([0, 1], [4, 9, 10, 11], cables), 1_000).rtt_ns == 8_320
+
+
 def test_dctcp_has_hpccs_increase_and_the_window_of_its_rate(hpcc: Path) -> None:
     assert control(hpcc, 8) == {
         "kind": "dctcp",
@@ -223,6 +240,47 @@ def test_what_has_no_counterpart_is_named(hpcc: Path, mode: int, more: str, mess
         configured(hpcc, mode, more)
 
 
+@pytest.mark.parametrize(
+    ("key", "valid", "invalid"),
+    [
+        ("PINT_LOG_BASE", ["1.001", "2"], ["1.0009", "2.001"]),
+        ("PINT_PROB", ["1"], ["0", "1.001"]),
+        ("U_TARGET", ["1"], ["0", "1.001"]),
+        # InfiniBand's smallest and largest MTU.
+        ("PACKET_PAYLOAD_SIZE", ["256", "4096"], ["255", "4097"]),
+        ("SIMULATOR_STOP_TIME", ["0.000000000001", "86400"], ["0"]),
+    ],
+)
+def test_keys_accept_the_limits_of_their_range(
+    hpcc: Path, key: str, valid: list[str], invalid: list[str]
+) -> None:
+    for value in valid:
+        notes = configured(hpcc, 10, f"{key} {value}\n").notes
+        assert not any("longer than a day" in note for note in notes)
+    for value in invalid:
+        with pytest.raises(ShallowsError, match=f"{key}.* got {value}"):
+            configured(hpcc, 10, f"{key} {value}\n")
+
+
+def test_without_a_window_the_round_trip_time_of_a_pair_has_no_effect(hpcc: Path) -> None:
+    # GLOBAL_T selects the round-trip time of the window.
+    assert "window" not in control(hpcc, 1, "HAS_WIN 0\nGLOBAL_T 0\n")
+
+
+def test_missing_keys_have_the_defaults_of_third_cc(hpcc: Path) -> None:
+    # third.cc: simulator_stop_time = 3.01, buffer_size = 16 MiB, packet_payload_size = 1000.
+    config = hpcc / "config.txt"
+    keys = "SIMULATOR_STOP_TIME|BUFFER_SIZE|PACKET_PAYLOAD_SIZE"
+    config.write_text(re.sub(rf"(?m)^({keys}) .*\n", "", config.read_text()))
+    tables = import_hpcc(hpcc).tables
+    assert tables["stop"] == {"at": "3010ms"}
+    assert tables["switch"]["buffer"]["pool"] == "16MiB"
+    assert tables["roce"]["mtu"] == "1000B"
+    # ConWeave's network-load-balance.cc stops ten seconds after the last flow.
+    config.write_text(f"{config.read_text()}FLOWGEN_STOP_TIME 0.5\n")
+    assert import_hpcc(hpcc).tables["stop"] == {"at": "10500ms"}
+
+
 def test_unmodelled_settings_are_left_out_when_asked(hpcc: Path) -> None:
     every = Ignored(unmodelled=True)
     imported = configured(hpcc, 2, "RATE_AI 50Mb/s\nEWMA_GAIN 0.5\nPACKET_PAYLOAD_SIZE 9000\n", every)
@@ -253,6 +311,12 @@ def test_switches_pause_as_hpccs_do(hpcc: Path) -> None:
     assert (
         f"keys without effect on the scenario (HPCC reads and does not use them): {unused}" in imported.notes
     )
+
+
+def test_equal_marking_thresholds_become_one_threshold(hpcc: Path) -> None:
+    # switch-mmu.cc marks every packet above KMAX and none below KMIN.
+    imported = configured(hpcc, 8, "KMAX_MAP 1 100000000000 100\n")
+    assert imported.tables["switch"]["markers"] == [{"kind": "threshold", "k": "100KB", "at": "dequeue"}]
 
 
 def test_nics_send_acknowledgements_first(hpcc: Path, tmp_path: Path) -> None:
