@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names, and that of an invalid current setting, with which answers compare other settings."""
+        """Return the names, and that of an invalid current setting, which answers compare with others."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
