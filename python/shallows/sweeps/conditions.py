@@ -137,7 +137,7 @@ class Condition:
             case ast.BinOp(left=left, op=op, right=right):
                 sides = (_number(self._value(side, labels), side) for side in (left, right))
                 return _calculate(op, *sides)
-        raise AssertionError(f"{node} was not refused")
+        raise AssertionError(f"the parser of conditions accepted {node}, which cannot be evaluated")
 
     def _truth(self, node: ast.expr, labels: Mapping[str, Any]) -> bool:
         found = self._value(node, labels)

@@ -185,7 +185,8 @@ pub enum EmptyQueue {
     /// The packet may be chosen (Floyd and Jacobson).
     #[default]
     Judged,
-    /// The packet is not chosen, and the count restarts. ns-2 chooses a packet only if the queue holds more than one packet or byte.
+    /// The packet is not chosen, and the count restarts. This is ns-2's rule, which chooses a packet only if the backlog is above 1, in the
+    /// unit in which RED counts (packets or bytes).
     Spared,
 }
 
