@@ -20,6 +20,7 @@ mod queries;
 mod renamed;
 mod robust;
 mod roce;
+mod roce_dcqcn;
 mod roce_depth;
 mod roce_groups;
 mod roce_operations;

@@ -8,7 +8,7 @@ use shallows_rdma::congestion::{
 };
 use shallows_scenario::Experiment;
 
-use crate::common::parse;
+use crate::common::{parse, refusal};
 
 /// Hosts at two switches. A full packet has 1,082 bytes on the wire without telemetry.
 pub(crate) const SCENARIO: &str = r#"
@@ -86,6 +86,12 @@ fn controls_have_the_parameters_of_their_sources() {
     // The same parameters, but with a round-trip time of the scenario.
     let given = hpcc::Config::sigcomm19(LINE, Duration::from_micros(13));
     assert_eq!(control("{ kind = 'hpcc', base_rtt = '13us' }"), Config::Hpcc(given));
+}
+
+#[test]
+fn the_line_rate_of_a_preset_is_that_of_hosts_even_if_other_links_are_faster() {
+    let config = settings(&[("roce.congestion", "timely"), ("topology.bottleneck_rate", "400Gbps")]);
+    assert_eq!(config.congestion, Config::Timely(timely::Config::timely(LINE)));
 }
 
 #[test]
@@ -250,6 +256,53 @@ fn a_note_names_the_values_that_the_scenario_leaves_out() {
     );
     let window = format!("{dcqcn}, window.rtt = \"8373.76ns\"");
     assert_eq!(notes("{ kind = 'dcqcn', window = { rtt = 'auto' } }"), [window]);
+}
+
+#[test]
+fn a_note_names_tables_and_presets_that_the_scenario_leaves_out() {
+    let note = |congestion| experiment(&[("roce.congestion", congestion)]).notes[0].clone();
+    let paper = "decrease = 0.8, high = \"500us\", hyperactive = \"gradient\", increase = \"100Mbps\", low = \"50us\", \
+                 min_rate = \"10Mbps\", min_rtt = \"20us\", preset = \"sigcomm15\", update.kind = \"each-segment\", \
+                 update.size = \"64KB\", weight = 0.875";
+    assert_eq!(note("timely"), format!("roce.congestion \"timely\" sets {paper}"));
+    let repo = "decrease = 0.8, high = \"500us\", hyperactive = \"all\", increase = \"100Mbps\", low = \"50us\", \
+                min_rate = \"1Gbps\", min_rtt = \"20us\", update.kind = \"each-rtt\", weight = 0.875";
+    let given = "{ kind = 'timely', preset = 'hpcc-repo' }";
+    assert_eq!(note(given), format!("roce.congestion \"timely\" sets {repo}"));
+    assert_eq!(
+        note("swift"),
+        "roce.congestion \"swift\" sets additive_increase = 1.0, base_target = \"20us\", decrease = 0.8, first_window = 10.0, \
+         hop_target = \"3053.435ns\", hops = 0, max_decrease = 0.5, max_window = 1000.0, min_window = 0.01, reset_after = 5, \
+         scaling_max = 100.0, scaling_min = 0.1, scaling_range = \"100us\""
+    );
+    assert_eq!(
+        note("theta-powertcp"),
+        "roce.congestion \"theta-powertcp\" sets additive_increase = \"10.467KB\", base_rtt = \"8373.76ns\", \
+         min_rate = \"100Mbps\", weight = 0.9"
+    );
+}
+
+#[test]
+fn packets_have_framing_headers_and_telemetry_besides_their_data() {
+    let header = |congestion| {
+        let experiment = experiment(&[("roce.congestion", congestion)]);
+        experiment.hosts.agreement_of(0, 0, 0).queue_pairs.as_ref().expect("queue pairs").header_bytes
+    };
+    // Framing has 38 bytes, and IP, UDP, BTH and ICRC have 20 + 8 + 12 + 4.
+    let found = ["none", "hpcc", "powertcp", "theta-powertcp", "hpcc-pint"].map(header);
+    assert_eq!(found, [82, 124, 124, 82, 83].map(Bytes));
+}
+
+#[test]
+fn path_mtus_are_those_of_infiniband() {
+    let jumbo = ("topology.mtu", "9000B");
+    for (mtu, got) in [("255B", "255B"), ("4097B", "4.097KB")] {
+        let found = refusal(SCENARIO, &[jumbo, ("roce.mtu", mtu)]);
+        assert_eq!(found, ("roce.mtu".to_owned(), format!("must be from 256B to 4KiB, got {got}")));
+    }
+    for mtu in [256, 4_096] {
+        assert_eq!(settings(&[jumbo, ("roce.mtu", &format!("{mtu}B"))]).mtu, Bytes(mtu));
+    }
 }
 
 #[test]

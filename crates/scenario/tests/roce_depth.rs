@@ -85,6 +85,15 @@ fn outstanding_messages_of_different_classes_are_refused() {
 }
 
 #[test]
+fn a_resolved_scenario_names_a_limit_of_reads_only_if_it_is_not_the_default() {
+    for (given, expected) in [("16", None), ("17", Some(17.into()))] {
+        let operation = format!("{{ kind = 'read', max_rd_atomic = {given} }}");
+        let resolved = experiment(&[("roce.operation", &operation)]).resolved();
+        assert_eq!(resolved["roce"]["operation"].get("max_rd_atomic").cloned(), expected, "{given}");
+    }
+}
+
+#[test]
 fn outstanding_reads_have_a_limit_of_eight_bits() {
     let outstanding = |given: &str| {
         let experiment = experiment(&[("roce.operation", given)]);

@@ -77,6 +77,13 @@ fn bad_values_of_sends_are_refused_with_key_range_and_value() {
         assert_eq!(key, "roce.operation.receive_depth");
         assert!(message.starts_with("must be left out, or roce.recovery must be \"go-back-n\""), "{message}");
     }
+    let sets = [
+        ("roce.operation", "{ kind = 'send', receive_depth = 8 }"),
+        ("roce.recovery", "{ kind = 'go-back-n', reordering = 1 }"),
+    ];
+    let (key, message) = refusal(SCENARIO, &sets);
+    assert_eq!(key, "roce.recovery.reordering");
+    assert!(message.starts_with("must be 0 with roce.operation.receive_depth"), "{message}");
 }
 
 #[test]
@@ -134,6 +141,15 @@ fn a_resolved_roce_table_of_a_workload_describes_the_same_queue_pairs() {
 }
 
 #[test]
+fn a_resolved_roce_table_of_a_workload_has_all_values() {
+    let resolved = experiment_with_own("{ congestion = 'swift' }", &[]).resolved();
+    let own = &resolved["workload"][1]["roce"];
+    assert_eq!((own["operation"]["kind"].as_str(), own["mtu"].as_str()), (Some("write"), Some("1KB")));
+    assert_eq!(own["congestion"]["base_target"], "20us");
+    assert_eq!(own["cnp"]["interval"], "50us");
+}
+
+#[test]
 fn workloads_with_equal_roce_tables_share_their_parameters() {
     let experiment = experiment_with_own("{ mtu = '1000B' }", &[]);
     assert_eq!(experiment.hosts.kinds()[0], experiment.hosts.kinds()[1]);
@@ -145,6 +161,15 @@ fn problems_of_a_roce_table_of_a_workload_are_reported_there() {
         refusal(&with_second("transport = 'roce'\nroce = { retry_count = 9 }"), &[]),
         ("workload[1].roce.retry_count".to_owned(), "must be at most 7, got 9".to_owned())
     );
+    let tcp = with_second("transport = 'roce'\ntcp = { initial_window = 2 }");
+    assert_eq!(
+        refusal(&tcp, &[]),
+        (
+            "workload[1].tcp".to_owned(),
+            "must be left out, because transport = \"roce\" has the settings of [roce] and workload.roce"
+                .to_owned()
+        )
+    );
     let (key, message) = refusal(&with_second("transport = 'roce'\nroce = { retries = 9 }"), &[]);
     assert_eq!(key, "workload[1].roce.retries");
     assert!(message.starts_with("unknown key"), "{message}");
@@ -154,5 +179,18 @@ fn problems_of_a_roce_table_of_a_workload_are_reported_there() {
             "workload[1].roce".to_owned(),
             "must be left out, or the workload must have transport = \"roce\"".to_owned()
         )
+    );
+}
+
+#[test]
+fn a_queue_pair_carries_no_answers_to_its_messages() {
+    let query = "[[workload]]\nkind = 'partition-aggregate'\ntransport = 'roce'\nclients = 0\nworkers = 1\nsize = '1KB'\n\
+                 arrivals = { kind = 'poisson', mean = '10ms' }\nqueries = 4\n";
+    parse(&format!("{SCENARIO}{query}"), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let (key, message) = refusal(&format!("{SCENARIO}{query}"), &[("workload.1.answers", "same-connection")]);
+    assert_eq!(key, "workload[1].answers");
+    assert_eq!(
+        message,
+        "must be \"own-connection\", because a queue pair carries the messages of one host only"
     );
 }

@@ -1,7 +1,7 @@
 //! Timeouts, tolerances, bursts and limits of the NICs of queue pairs in scenarios.
 
 use shallows_core::{Bytes, Duration, Rate};
-use shallows_rdma::{Adaptive, Decrease};
+use shallows_rdma::{Adaptive, Decrease, Irn, Recovery};
 use shallows_scenario::SendLimits;
 
 use crate::common::{parse, refusal};
@@ -64,6 +64,43 @@ fn a_note_names_a_timeout_that_irn_does_not_use() {
     );
     // The default of `roce.timeout`, which a resolved scenario contains.
     assert!(notes(irn, "67108864ns").is_empty() && notes("go-back-n", "320us").is_empty());
+}
+
+#[test]
+fn irn_has_the_timeouts_of_its_paper_by_default() {
+    let recovery = |value| settings(&[("roce.recovery", value)]).recovery;
+    let (low_timeout, high_timeout) = (Duration::from_micros(100), Duration::from_micros(320));
+    let expected = Irn { window: 10, low_timeout, high_timeout, few: 3 };
+    assert_eq!(recovery("{ kind = 'irn', window = 10 }"), Recovery::Irn(expected));
+    let given = "{ kind = 'irn', window = 40, low_timeout = '50us', high_timeout = '50us', few = 0 }";
+    let (low_timeout, high_timeout) = (Duration::from_micros(50), Duration::from_micros(50));
+    let expected = Irn { window: 40, low_timeout, high_timeout, few: 0 };
+    assert_eq!(recovery(given), Recovery::Irn(expected));
+}
+
+#[test]
+fn numbers_and_timeouts_without_a_meaning_are_refused() {
+    for (key, value, place, message) in [
+        ("roce.ack_every", "0", "roce.ack_every", "must be at least 1, got 0"),
+        ("roce.retry_count", "8", "roce.retry_count", "must be at most 7, got 8"),
+        (
+            "roce.recovery",
+            "{ kind = 'irn', window = 0 }",
+            "roce.recovery.window",
+            "must be at least 1, got 0",
+        ),
+        (
+            "roce.recovery",
+            "{ kind = 'irn', window = 10, high_timeout = '50us' }",
+            "roce.recovery.high_timeout",
+            "must be at least low_timeout = 100us, got 50us",
+        ),
+    ] {
+        assert_eq!(refusal(SCENARIO, &[(key, value)]), (place.to_owned(), message.to_owned()), "{value}");
+    }
+    let adaptive = "{ first = '1ms', attempts = 1 }";
+    let equal = settings(&[("roce.timeout", "1ms"), ("roce.adaptive_timeout", adaptive)]);
+    assert_eq!(equal.adaptive.map(|adaptive| adaptive.first), Some(equal.timeout));
 }
 
 #[test]
