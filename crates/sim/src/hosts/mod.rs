@@ -182,14 +182,20 @@ impl Hosts {
     /// Sends a packet from its source.
     #[inline]
     pub(crate) fn send(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
+        if self.queue(header, packet, driver) {
+            self.on_departure(header, packet, driver);
+        }
+    }
+
+    /// Puts a packet into the NIC queue of its source. Returns whether the packet leaves at once and its departure must be handled.
+    #[inline(always)]
+    fn queue(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) -> bool {
         driver.tally().packets_sent += 1;
         let leaves = driver.send(header, packet);
         if self.nics_act_on_departures {
             self.on_drops(driver);
-            if leaves {
-                self.on_departure(header, packet, driver);
-            }
         }
+        leaves && self.nics_act_on_departures
     }
 
     /// Receives a packet at the NIC of its destination.

@@ -36,20 +36,13 @@ impl Hosts {
             } else {
                 driver.packets().insert_rdma_data(packet)
             };
-            self.queue(place, header, packet, driver);
+            if self.queue(header, packet, driver) {
+                // The loop polls the queue pair again, so the departure has no other effect.
+                self.sender_mut(place).0.account.on_departure(header.size());
+            }
         }
         self.rest_requester(place, driver);
         self.rest_limits(place.host, driver);
-    }
-
-    /// Puts a packet of a queue pair into the NIC queue. If the packet leaves at once, the caller polls the queue pair again.
-    fn queue(&mut self, place: Place, header: Header, packet: PacketRef, driver: &mut impl Driver) {
-        driver.tally().packets_sent += 1;
-        let leaves = driver.send(header, packet);
-        self.on_drops(driver);
-        if leaves {
-            self.sender_mut(place).0.account.on_departure(header.size());
-        }
     }
 
     /// Schedules the timer of a requester that has sent its packets, and reports the requester's change if changes are recorded.
