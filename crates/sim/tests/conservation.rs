@@ -10,6 +10,7 @@ pub(crate) mod ports;
 use std::fmt;
 
 use crate::common::kept::Files;
+use crate::common::results;
 use groups::{Mixed, groups, mixed};
 use ports::{Allows, one_of, port};
 use proptest::prelude::*;
@@ -457,15 +458,9 @@ fn executed(experiment: &Experiment, execution: Execution) -> (bool, Vec<Vec<u8>
 
 fn everything_of(mut simulation: Simulation, files: &Files) -> (bool, Vec<Vec<u8>>) {
     let done = simulation.advance(EVENTS).done;
-    let report = simulation.finish();
-    let table = |name| {
-        let mut table = Vec::new();
-        report.write_table(name, &mut table).expect("memory can be written to");
-        table
-    };
-    let tables = report.tables().into_iter().map(table);
+    let tables = results(&simulation.finish());
     let captured = files.contents().into_iter().map(|(_, bytes)| bytes);
-    (done, tables.chain(captured).chain([report.summary().to_string().into_bytes()]).collect())
+    (done, tables.into_iter().chain(captured).collect())
 }
 
 proptest! {

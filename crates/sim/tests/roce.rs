@@ -100,7 +100,7 @@ fn counts(report: &Report, name: &str) -> u64 {
     report.summary()["queue_pairs"][name].as_u64().expect("a count")
 }
 
-const CONTROLS: [&str; 11] = [
+pub(crate) const CONTROLS: [&str; 11] = [
     "none",
     "dcqcn",
     "dcqcn-connectx",

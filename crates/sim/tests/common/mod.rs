@@ -20,6 +20,16 @@ pub(crate) fn no_files(path: &str) -> Result<String, String> {
     Err(format!("nobody expects the file {path}"))
 }
 
+/// Returns the bytes of all tables of a report, and of its summary.
+pub(crate) fn results(report: &Report) -> Vec<Vec<u8>> {
+    let table = |name| {
+        let mut table = Vec::new();
+        report.write_table(name, &mut table).expect("memory can be written to");
+        table
+    };
+    report.tables().into_iter().map(table).chain([report.summary().to_string().into_bytes()]).collect()
+}
+
 /// Runs `text` with the keys in `sets` changed and returns the report; the end of the run checks the conservation laws.
 pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
     let mut simulation = Simulation::new(parse(text, sets));
