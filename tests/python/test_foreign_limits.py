@@ -1,4 +1,4 @@
-"""Tests of limits of HPCC's keys, of PINT's sizes and of short lists of flows."""
+"""Tests of limits of HPCC's keys, of PINT's sizes, and of long lists of flows."""
 
 from pathlib import Path
 
