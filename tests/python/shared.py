@@ -22,6 +22,7 @@ from shallows.sweeps.points import plan
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 GALLERY = EXPERIMENTS / "gallery"
+HPCC = EXPERIMENTS / "foreign" / "hpcc"
 
 SHALLOWS = str(Path(sys.executable).with_name("shallows"))
 

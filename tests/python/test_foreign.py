@@ -39,16 +39,6 @@ def lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-@pytest.fixture
-def hpcc(tmp_path: Path) -> Path:
-    """A folder with HPCC's three files: two switches with two hosts each."""
-    folder = tmp_path / "mix"
-    folder.mkdir()
-    for name in ("config.txt", "topology.txt", "flow.txt"):
-        shutil.copy(FILES / "hpcc" / name, folder)
-    return folder
-
-
 def change(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text

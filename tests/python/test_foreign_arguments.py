@@ -1,27 +1,17 @@
 """Tests of imports with settings that programs derived from HPCC take as arguments."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 import shallows
-from pages import ROOT
 from shallows.errors import ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.hpcc_config import Arguments
 from shallows.foreign.ignoring import Ignored
 from shared import Shell
 from test_foreign_roce import configured
-
-FILES = ROOT / "experiments" / "foreign" / "hpcc"
-
-
-@pytest.fixture
-def hpcc(tmp_path: Path) -> Path:
-    """A folder with HPCC's three files: two switches with two hosts each."""
-    return Path(shutil.copytree(FILES, tmp_path / "mix"))
 
 
 def without(config: Path, key: str) -> None:

@@ -7,9 +7,7 @@ import pytest
 from shallows.errors import ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.ignoring import Ignored
-from test_foreign_roce import configured, hpcc
-
-__all__ = ["hpcc"]
+from test_foreign_roce import configured
 
 
 @pytest.mark.parametrize(("base", "mtu"), [("1.05", 1_061), ("1.03", 1_062), ("1.001", 1_062)])

@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 
 import shallows
-from pages import ROOT
 from shallows.errors import ShallowsError
 from shallows.foreign.hpcc import import_hpcc
 from shallows.foreign.hpcc_paths import Longest, longest
 from shallows.foreign.hpcc_topology import Network
 from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.writing import Cable, Imported, write
-from shared import Shell
-
-FILES = ROOT / "experiments" / "foreign" / "hpcc"
+from shared import HPCC, Shell
 
 OF_MODES = {
     # The values of `mix/config.txt` of HPCC's repository.
@@ -32,15 +29,9 @@ OF_MODES = {
 """Keys of each mode of congestion control."""
 
 
-@pytest.fixture
-def hpcc(tmp_path: Path) -> Path:
-    """A folder with HPCC's three files: two switches with two hosts each. Round-trip time 8,180 ns."""
-    return Path(shutil.copytree(FILES, tmp_path / "mix"))
-
-
 def configured(hpcc: Path, mode: int, more: str = "", ignored: Ignored = NOTHING) -> Imported:
     """Import the files with the keys of a mode."""
-    text = (FILES / "config.txt").read_text().replace("CC_MODE 8\nEWMA_GAIN 0.0625\nRATE_AI 40Mb/s\n", "")
+    text = (HPCC / "config.txt").read_text().replace("CC_MODE 8\nEWMA_GAIN 0.0625\nRATE_AI 40Mb/s\n", "")
     keys = OF_MODES.get(mode, "")
     (hpcc / "config.txt").write_text(f"{text}CC_MODE {mode}\n{keys}{more}")
     return import_hpcc(hpcc, ignored)
@@ -96,7 +87,7 @@ def test_dctcp_has_hpccs_increase_and_the_window_of_its_rate(hpcc: Path) -> None
         "window": {"rtt": "8180ns", "of": "current"},
     }
     # Defaults of third.cc: DCTCP_RATE_AI 1000 Mb/s, MIN_RATE 100 Mb/s, HAS_WIN 1, VAR_WIN 0.
-    imported = import_hpcc(Path(shutil.copytree(FILES, hpcc / "of-defaults")))
+    imported = import_hpcc(Path(shutil.copytree(HPCC, hpcc / "of-defaults")))
     assert imported.tables["roce"]["congestion"] == {
         "kind": "dctcp",
         "gain": 0.0625,
