@@ -33,8 +33,8 @@ pub struct Config {
     pub notification: Notification,
     /// Congestion control.
     pub congestion: congestion::Config,
-    /// Largest number of bytes on the wire that may leave back to back, before the rate delays the next packet. Zero for single packets.
-    pub burst: Bytes,
+    /// Largest number of bytes on the wire after which a burst has room for another packet of any size. Zero: the rate delays each packet.
+    pub burst_room: Bytes,
 }
 
 /// Operation of the messages of a queue pair.

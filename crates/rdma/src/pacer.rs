@@ -20,7 +20,7 @@ pub(crate) struct Pacer {
     sent: Bytes,
     /// Time from which the next burst may begin.
     paced_at: Instant,
-    /// Whether the last burst has room for another packet of the size of its last one.
+    /// Whether the last burst has room for another packet of any size.
     has_room: bool,
 }
 
@@ -39,13 +39,13 @@ impl Pacer {
         if self.has_room { Instant::ZERO } else { self.paced_at }
     }
 
-    /// Records that a packet of `size` bytes on the wire leaves now. A burst of several packets has at most `burst` bytes.
-    pub(crate) fn on_send(&mut self, now: Instant, size: Bytes, burst: Bytes) {
+    /// Records that a packet of `size` bytes on the wire leaves now. A burst has room for another packet after at most `room` bytes.
+    pub(crate) fn on_send(&mut self, now: Instant, size: Bytes, room: Bytes) {
         if now >= self.paced_at {
             (self.start, self.sent) = (now, Bytes(0));
         }
         self.sent += size;
-        self.has_room = self.sent + size <= burst;
+        self.has_room = self.sent <= room;
         self.paced_at = self.start + self.pace.rate.transmission_time(self.sent);
     }
 
@@ -70,11 +70,11 @@ mod tests {
     }
 
     /// Sends packets of 1,000 bytes as early as the pacer and a NIC of 100 Gb/s allow. Returns the times of the packets in nanoseconds.
-    fn times(pacer: &mut Pacer, burst: u64, from: u64, packets: usize) -> Vec<u64> {
+    fn times(pacer: &mut Pacer, room: u64, from: u64, packets: usize) -> Vec<u64> {
         let mut free_at = Instant(from * 1_000);
         let send = || {
             let at = pacer.ready_at().max(free_at);
-            pacer.on_send(at, Bytes(1_000), Bytes(burst));
+            pacer.on_send(at, Bytes(1_000), Bytes(room));
             free_at = at + Rate::from_gbps(100).transmission_time(Bytes(1_000));
             at.0 / 1_000
         };
@@ -83,35 +83,47 @@ mod tests {
 
     #[test]
     fn packets_of_a_burst_leave_back_to_back_and_bursts_have_the_rate() {
-        // 1,000 bytes take 80 ns on the wire, and 800 ns at 10 Gb/s. Three packets fit 3,999 bytes, and one fits 1,999 bytes.
+        // 1,000 bytes take 80 ns on the wire, and 800 ns at 10 Gb/s. A burst with room after 2,000 bytes has three packets.
         let paced = [0, 800, 1_600, 2_400, 3_200, 4_000, 4_800];
-        for (burst, expected) in [
+        for (room, expected) in [
             (0, paced),
-            (1_999, paced),
-            (3_000, [0, 80, 160, 2_400, 2_480, 2_560, 4_800]),
-            (3_999, [0, 80, 160, 2_400, 2_480, 2_560, 4_800]),
+            (999, paced),
+            (2_000, [0, 80, 160, 2_400, 2_480, 2_560, 4_800]),
+            (2_999, [0, 80, 160, 2_400, 2_480, 2_560, 4_800]),
         ] {
-            assert_eq!(times(&mut Pacer::new(pace(10)), burst, 0, 7), expected, "{burst}");
+            assert_eq!(times(&mut Pacer::new(pace(10)), room, 0, 7), expected, "{room}");
         }
     }
 
     #[test]
     fn time_without_packets_ends_a_burst() {
         let mut pacer = Pacer::new(pace(10));
-        assert_eq!(times(&mut pacer, 3_000, 0, 2), [0, 80]);
+        assert_eq!(times(&mut pacer, 2_000, 0, 2), [0, 80]);
         // The burst has room for a third packet until its two packets have taken their time of 1,600 ns.
-        assert_eq!(times(&mut pacer, 3_000, 1_600, 4), [1_600, 1_680, 1_760, 4_000]);
-        assert_eq!(times(&mut pacer, 3_000, 4_080, 1), [4_080]);
-        assert_eq!(times(&mut pacer, 3_000, 5_599, 2), [5_599, 6_400]);
+        assert_eq!(times(&mut pacer, 2_000, 1_600, 4), [1_600, 1_680, 1_760, 4_000]);
+        assert_eq!(times(&mut pacer, 2_000, 4_080, 1), [4_080]);
+        assert_eq!(times(&mut pacer, 2_000, 5_599, 2), [5_599, 6_400]);
+    }
+
+    #[test]
+    fn a_short_packet_leaves_no_room_for_a_burst_that_is_too_long() {
+        // The burst has at most 3,000 bytes, and packets at most 1,000. A fourth packet could have 990 bytes, or 1,000.
+        let mut pacer = Pacer::new(pace(10));
+        for size in [1_000, 1_000, 10] {
+            assert_eq!(pacer.ready_at(), Instant::ZERO);
+            pacer.on_send(Instant::ZERO, Bytes(size), Bytes(2_000));
+        }
+        // 2,010 bytes take 1,608 ns at 10 Gb/s.
+        assert_eq!(pacer.ready_at(), Instant(1_608_000));
     }
 
     #[test]
     fn a_change_of_the_rate_moves_the_next_burst() {
         let mut pacer = Pacer::new(pace(10));
-        assert_eq!(times(&mut pacer, 3_000, 0, 2), [0, 80]);
+        assert_eq!(times(&mut pacer, 2_000, 0, 2), [0, 80]);
         pacer.set_pace(pace(5));
         // The third packet belongs to the burst. Three packets take 4,800 ns at 5 Gb/s, and 1,200 ns at 20 Gb/s.
-        assert_eq!(times(&mut pacer, 3_000, 1_599, 1), [1_599]);
+        assert_eq!(times(&mut pacer, 2_000, 1_599, 1), [1_599]);
         assert_eq!(pacer.ready_at(), Instant(4_800_000));
         pacer.set_pace(pace(20));
         assert_eq!(pacer.ready_at(), Instant(1_200_000));

@@ -29,7 +29,7 @@ impl ReactionPoint {
 
     /// Records that a packet of `size` bytes on the wire leaves now.
     pub(crate) fn on_send(&mut self, config: &config::Config, now: Instant, size: Bytes) {
-        self.pacer.on_send(now, size, config.burst);
+        self.pacer.on_send(now, size, config.burst_room);
         if self.congestion.on_send(&config.congestion, size) {
             self.pacer.set_pace(self.congestion.pace());
         }

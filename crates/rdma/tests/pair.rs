@@ -26,7 +26,7 @@ pub(crate) fn config(recovery: Recovery) -> Config {
         retry_count: None,
         notification: Notification { interval: None, latency: Duration::ZERO, out_of_order: false },
         congestion: congestion::Config::None,
-        burst: Bytes(0),
+        burst_room: Bytes(0),
     }
 }
 

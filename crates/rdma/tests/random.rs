@@ -101,7 +101,7 @@ prop_compose! {
         adaptive in prop::option::of((1u64..200, 1u32..4, decrease())),
         retry_count in prop::option::of(0u32..20),
         (interval, latency, out_of_order) in (prop::option::of(0u64..50), 0u64..60, any::<bool>()),
-        burst in prop_oneof![Just(0), 1u64..20_000],
+        burst_room in prop_oneof![Just(0), 1u64..20_000],
     ) -> Config {
         let interval = interval.map(Duration::from_micros);
         let notification = Notification { interval, latency: Duration::from_micros(latency), out_of_order };
@@ -124,7 +124,7 @@ prop_compose! {
             retry_count,
             notification,
             congestion,
-            burst: Bytes(burst),
+            burst_room: Bytes(burst_room),
         }
     }
 }

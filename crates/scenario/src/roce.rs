@@ -90,7 +90,8 @@ fn setting(spec: &Resolved, roce: &Roce, network: &Network) -> Setting {
     let every = headers(&roce.congestion) + common.framing;
     let base_rtt = network.base_rtt_with(mtu + every, every + rdma::AETH);
     let of_hosts = network.links.iter().filter(|link| link.kind == PortKind::Nic).map(|link| link.rate);
-    Setting { mtu, line_rate: of_hosts.max().unwrap_or(common.rate), base_rtt }
+    let largest = mtu + every + rdma::RETH;
+    Setting { mtu, largest, line_rate: of_hosts.max().unwrap_or(common.rate), base_rtt }
 }
 
 /// Returns the number of header bytes of every packet, including in-band telemetry.
@@ -132,7 +133,7 @@ pub(crate) fn build(
         checker.instead("roce", key, |checker| {
             check_mtu(spec, roce, checker);
             check(roce, config, setting, checker);
-            check_burst(spec, roce, checker);
+            check_burst(roce, setting, checker);
             if config.congestion.uses_telemetry() {
                 check_hops(spec, network, checker);
             }
@@ -308,16 +309,16 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
 }
 
 /// Rejects bursts of single packets, and bursts without a rate that delays packets.
-fn check_burst(spec: &Resolved, roce: &Roce, checker: &mut Checker<'_>) {
+fn check_burst(roce: &Roce, setting: &Setting, checker: &mut Checker<'_>) {
     let Some(burst) = roce.burst else { return };
     let is_paced = !matches!(roce.congestion, RoceCongestion::None(_));
     checker.require(is_paced, "roce.burst", || {
         "must be left out, or roce.congestion must not be \"none\": queue pairs without congestion control send at line rate"
             .to_owned()
     });
-    let least = Bytes(2 * (path_mtu(roce) + headers(&roce.congestion) + spec.topology.common().framing).0);
+    let least = setting.largest * 2;
     checker.require(burst.0 >= least, "roce.burst", || {
-        format!("must be at least {least}, two full packets on the wire, got {burst}: a smaller burst has no effect")
+        format!("must be at least {least}, two of the largest packets on the wire, got {burst}: a smaller burst has no effect")
     });
 }
 
@@ -435,7 +436,7 @@ fn convert(roce: &Roce, setting: &Setting) -> rdma::Config {
             out_of_order: roce.cnp.out_of_order,
         },
         congestion,
-        burst: roce.burst.map_or(Bytes(0), |size| size.0),
+        burst_room: roce.burst.map_or(Bytes(0), |size| size.0.saturating_sub(setting.largest)),
     }
 }
 

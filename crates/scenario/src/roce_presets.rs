@@ -19,6 +19,8 @@ use crate::spec::roce_congestion::{
 pub(crate) struct Setting {
     /// Data of a full packet.
     pub(crate) mtu: Bytes,
+    /// Bytes of the largest packet on the wire.
+    pub(crate) largest: Bytes,
     /// Rate of the hosts' links.
     pub(crate) line_rate: Rate,
     /// Longest round-trip time without queues, of a full packet and its acknowledgement.

@@ -78,10 +78,10 @@ fn each_end_of_a_write_decides_its_part() {
     // The opener has the congestion control, bursts, requests of acknowledgements and timeouts, the other end the order of packets and CNPs.
     let of_sender = |pairs: &QueuePairs| {
         let config = &pairs.config;
-        (config.ack_every, config.burst.0, config.timeout, config.retry_count, config.adaptive.is_some())
+        (config.ack_every, config.burst_room.0, config.timeout, config.retry_count, config.adaptive.is_some())
     };
-    assert_eq!(of_sender(&there), (2, 4_000, Duration::from_millis(1), Some(1), false));
-    assert_eq!(of_sender(&back), (3, 8_000, Duration::from_millis(2), Some(2), true));
+    assert_eq!(of_sender(&there), (2, 2_902, Duration::from_millis(1), Some(1), false));
+    assert_eq!(of_sender(&back), (3, 6_902, Duration::from_millis(2), Some(2), true));
     let of_receiver = |pairs: &QueuePairs| {
         let config = &pairs.config;
         (config.reordering, config.notification.interval, pairs.ack_class, pairs.cnp_class)

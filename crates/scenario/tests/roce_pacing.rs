@@ -122,21 +122,21 @@ fn go_back_n_has_a_tolerance_of_reordering() {
 
 #[test]
 fn bursts_have_at_least_two_packets_and_a_rate() {
-    let burst = |sets: &[(&str, &str)]| settings(sets).burst;
-    assert_eq!(burst(&[]), Bytes(0));
-    // A full packet has 1,082 bytes on the wire, and 1,124 with telemetry.
-    assert_eq!(burst(&[("roce.congestion", "timely"), ("roce.burst", "2164B")]), Bytes(2_164));
-    assert_eq!(burst(&[("roce.congestion", "hpcc"), ("roce.burst", "2248B")]), Bytes(2_248));
+    let room = |sets: &[(&str, &str)]| settings(sets).burst_room;
+    assert_eq!(room(&[]), Bytes(0));
+    // The first packet of a message has 1,098 bytes on the wire, and 1,140 with telemetry. A burst has room as long as it can take another.
+    assert_eq!(room(&[("roce.congestion", "timely"), ("roce.burst", "2196B")]), Bytes(1_098));
+    assert_eq!(room(&[("roce.congestion", "hpcc"), ("roce.burst", "3KB")]), Bytes(1_860));
     for (congestion, given, expected) in [
         (
             "timely",
-            "2163B",
-            "must be at least 2.164KB, two full packets on the wire, got 2.163KB: a smaller burst has no effect",
+            "2195B",
+            "must be at least 2.196KB, two of the largest packets on the wire, got 2.195KB: a smaller burst has no effect",
         ),
         (
             "hpcc",
             "0B",
-            "must be at least 2.248KB, two full packets on the wire, got 0B: a smaller burst has no effect",
+            "must be at least 2.28KB, two of the largest packets on the wire, got 0B: a smaller burst has no effect",
         ),
         (
             "none",

@@ -60,7 +60,7 @@ pub(crate) struct Roce {
     #[serde(default = "none")]
     pub(crate) congestion: RoceCongestion,
     /// Largest number of bytes on the wire that a queue pair sends back to back before its rate delays the next packet (`max_burst_sz` in
-    /// ibv_modify_qp_rate_limit(3)), at least two full packets. Default: its rate delays every packet.
+    /// ibv_modify_qp_rate_limit(3)), at least two of the largest packets. Default: its rate delays every packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) burst: Option<Size>,
 }
