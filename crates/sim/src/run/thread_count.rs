@@ -105,12 +105,6 @@ impl ThreadCount {
         }
     }
 
-    /// Returns the number of packet-hops since the last evaluation.
-    #[cfg(test)]
-    pub(crate) fn hops(&self) -> u64 {
-        self.measured.hops
-    }
-
     fn on_current(&mut self, before: Option<f64>, rate: f64, seconds: f64) {
         if before.is_some_and(|before| rate < FALL * before) {
             self.wait = self.wait.min(SHARE * self.trial_lasted);
@@ -145,6 +139,12 @@ impl ThreadCount {
         let turn = turns.into_iter().find(|&turn| candidates[turn] != self.current)?;
         self.next = turn + 1;
         Some(candidates[turn])
+    }
+
+    /// Returns the number of packet-hops since the last evaluation.
+    #[cfg(test)]
+    pub(crate) fn hops(&self) -> u64 {
+        self.measured.hops
     }
 }
 

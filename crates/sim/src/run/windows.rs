@@ -372,4 +372,21 @@ mod tests {
         assert_eq!(begun(0, None), (false, 0));
         assert_eq!(begun(u64::MAX, Some(0.001)), (false, 0), "2 ms have passed");
     }
+
+    #[test]
+    fn a_partition_without_an_event_or_mail_in_a_window_is_not_visited() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let limits = Limits { events: u64::MAX, seconds: None, search: Instant::MAX };
+        let mail = std::mem::take(&mut windows.mail);
+        let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail);
+        stretch.open(windows.schedule.as_mut().expect(HANDED_BACK), 0);
+        let until = stretch.until().expect("flows begin");
+        // All events of the window happen at the first visits.
+        for _ in 0..2 {
+            stretch.live(&mut partitions, 0, until, 0);
+            assert!(partitions.iter().all(|partition| partition.visits <= 1));
+        }
+        assert!(partitions.iter().any(|partition| partition.visits == 1));
+    }
 }
