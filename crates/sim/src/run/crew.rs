@@ -120,3 +120,27 @@ impl Member {
         Self { tasks, done, thread }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_crew_that_is_dropped_waits_until_its_threads_have_ended() {
+        let (tasks, received) = channel::<Task>();
+        let (hand_back, done) = channel();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&is_over);
+        let thread = thread::spawn(move || {
+            assert!(received.recv().is_err(), "no task comes");
+            drop(hand_back);
+            thread::sleep(Duration::from_millis(20));
+            noted.store(true, Ordering::Relaxed);
+        });
+        drop(Crew { members: vec![Member { tasks, done, thread }] });
+        assert!(is_over.load(Ordering::Relaxed));
+    }
+}

@@ -140,6 +140,12 @@ impl ThreadCount {
         self.next = turn + 1;
         Some(candidates[turn])
     }
+
+    /// Returns the number of packet-hops since the last evaluation.
+    #[cfg(test)]
+    pub(crate) fn hops(&self) -> u64 {
+        self.measured.hops
+    }
 }
 
 #[cfg(test)]
@@ -282,5 +288,27 @@ mod tests {
         assert_eq!(count.threads(), 1);
         count.on_measured(10_000, 0.01);
         assert_eq!((count.threads(), count.current), (1, 1));
+    }
+
+    #[test]
+    fn a_rate_below_three_quarters_of_the_average_brings_the_next_trial_forward() {
+        for (hops, wait) in [(30_000, 2.0), (29_999, SHARE * TRIAL)] {
+            let rate = Some(1e6);
+            let mut count = ThreadCount { rate, is_fresh: false, wait: 2.0, ..ThreadCount::new(2) };
+            count.on_measured(hops, LOOK);
+            assert!((count.wait - wait).abs() < 1e-12, "{hops} hops in 40 ms: {} s", count.wait);
+        }
+    }
+
+    #[test]
+    fn trials_are_of_one_thread_of_half_as_many_and_of_twice_as_many_in_turn() {
+        let tried = |current: u32| {
+            let mut count = ThreadCount { current, ..ThreadCount::new(24) };
+            [(); 4].map(|()| count.candidate())
+        };
+        assert_eq!(tried(7), [1, 4, 14, 1].map(Some));
+        assert_eq!(tried(16), [1, 8, 24, 1].map(Some), "at most 24");
+        assert_eq!(tried(24), [1, 12, 1, 12].map(Some));
+        assert_eq!(tried(1), [2, 2, 2, 2].map(Some));
     }
 }

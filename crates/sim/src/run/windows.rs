@@ -244,11 +244,14 @@ mod tests {
         let captures = Captures::simulated(experiment, |_| unreachable!("no captures"));
         let captures = captures.expect("nothing is opened");
         let build = |site| {
-            let world = world::World::new(experiment, Some(&division), site, &captures, Execution::Events);
-            Partition::new(world, EventQueue::new(horizon), Arc::default())
+            let mut world =
+                world::World::new(experiment, Some(&division), site, &captures, Execution::Events);
+            let mut queue = EventQueue::new(horizon);
+            world.start(experiment, &mut queue);
+            Partition::new(world, queue, Arc::default())
         };
         let partitions = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
-        let mut windows = Windows::new(experiment, division, Instant(1_000_000), horizon);
+        let mut windows = Windows::new(experiment, division, Instant(20_000_000_000), horizon);
         windows.density = DENSE;
         (partitions, windows)
     }
@@ -282,5 +285,108 @@ mod tests {
             assert!(stretch == 0 || windows.crew.threads() == known, "another thread in stretch {stretch}");
             known = windows.crew.threads();
         }
+    }
+
+    fn fired(partitions: &[Partition]) -> u64 {
+        partitions.iter().map(Partition::fired).sum()
+    }
+
+    #[test]
+    fn each_stretch_records_its_mean_number_of_events_per_window() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
+        for stretch in 0..3 {
+            let is_dense = stretch != 1;
+            windows.density = if is_dense { DENSE } else { DENSE - 1 };
+            let (before, threaded) = (fired(&partitions), windows.threaded_windows);
+            windows.advance(&mut partitions, 500);
+            let opened = windows.threaded_windows - threaded;
+            assert_eq!(opened > 1, is_dense, "only dense windows run on two threads");
+            if is_dense {
+                assert_eq!(windows.density, (fired(&partitions) - before) / opened);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stretch_on_several_threads_may_have_more_events_than_one_on_one_thread() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
+        windows.density = 0;
+        assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
+        let in_turn = fired(&partitions);
+        assert!((STRETCH_IN_TURN..2 * STRETCH_IN_TURN).contains(&in_turn), "{in_turn} events");
+        windows.density = DENSE;
+        assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::End);
+        let together = fired(&partitions) - in_turn;
+        assert!((2 * STRETCH_IN_TURN..STRETCH_TOGETHER).contains(&together), "{together} events");
+    }
+
+    #[test]
+    fn the_choice_of_threads_receives_the_packet_hops_of_each_stretch() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
+        windows.adapt_threads();
+        let (mut measured, mut most) = (0, 0);
+        for _ in 0..20 {
+            windows.density = DENSE;
+            let hops = |partitions: &[Partition]| {
+                partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
+            };
+            let before = hops(&partitions);
+            windows.advance(&mut partitions, 500);
+            let sum = measured + hops(&partitions) - before;
+            measured = windows.thread_count.as_ref().expect("it adapts").hops();
+            // After 10 ms of wall time, the count starts again.
+            assert!(measured == sum || measured == 0, "{measured} hops instead of {sum}");
+            most = most.max(measured);
+        }
+        assert!(most > 0);
+    }
+
+    #[test]
+    fn a_run_adapts_its_threads_only_if_it_has_more_than_one() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        for threads in [1, 2] {
+            let division = Division::new(&experiment, threads).expect("it has two switches");
+            let mut windows = Windows::new(&experiment, division, Instant(1), Duration(1));
+            windows.adapt_threads();
+            assert_eq!(windows.adapts_threads(), threads > 1);
+        }
+    }
+
+    #[test]
+    fn a_stretch_opens_no_window_after_its_limit_of_events_or_of_wall_time() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let begun = |events, seconds| {
+            let (partitions, mut windows) = two_partitions(&experiment);
+            let limits = Limits { events, seconds, search: Instant::MAX };
+            let stretch =
+                Stretch::new(&partitions, Barrier::new(1, 0), limits, std::mem::take(&mut windows.mail));
+            thread::sleep(std::time::Duration::from_millis(2));
+            stretch.open(windows.schedule.as_mut().expect(HANDED_BACK), 0);
+            (stretch.until().is_some(), stretch.windows())
+        };
+        assert_eq!(begun(u64::MAX, None), (true, 1));
+        assert_eq!(begun(u64::MAX, Some(3_600.0)), (true, 1));
+        assert_eq!(begun(0, None), (false, 0));
+        assert_eq!(begun(u64::MAX, Some(0.001)), (false, 0), "2 ms have passed");
+    }
+
+    #[test]
+    fn a_partition_without_an_event_or_mail_in_a_window_is_not_visited() {
+        let experiment = parse(TWO_SWITCHES, &[]);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let limits = Limits { events: u64::MAX, seconds: None, search: Instant::MAX };
+        let mail = std::mem::take(&mut windows.mail);
+        let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail);
+        stretch.open(windows.schedule.as_mut().expect(HANDED_BACK), 0);
+        let until = stretch.until().expect("flows begin");
+        // All events of the window happen at the first visits.
+        for _ in 0..2 {
+            stretch.live(&mut partitions, 0, until, 0);
+            assert!(partitions.iter().all(|partition| partition.visits <= 1));
+        }
+        assert!(partitions.iter().any(|partition| partition.visits == 1));
     }
 }

@@ -147,12 +147,26 @@ impl World {
 mod tests {
     use shallows_core::Duration;
     use shallows_measure::Captures;
+    use shallows_scenario::Experiment;
 
     use super::*;
     use crate::network::site::Site;
     use crate::network::testing::star;
     use crate::run::simulation::nowhere;
     use crate::run::world::pace::Execution;
+
+    /// Returns a world whose first events are scheduled, and its queue.
+    fn started(experiment: &Experiment, execution: Execution) -> (World, EventQueue<Event>) {
+        let site = Site::all(experiment, None).remove(0);
+        let captures = Captures::simulated(experiment, nowhere).expect("nowhere takes everything");
+        let mut world = World::new(experiment, None, site, &captures, execution);
+        let mut queue = EventQueue::new(Duration::from_micros(10));
+        world.start(experiment, &mut queue);
+        (world, queue)
+    }
+
+    /// Instant after all events of a run.
+    const AFTER_ALL: Instant = Instant(u64::MAX - 1);
 
     #[test]
     fn a_world_in_whose_windows_little_happens_returns_to_events() {
@@ -161,16 +175,78 @@ mod tests {
         let experiment = star(
             "[tcp]\ninitial_window = 1\nmax_window = 1\n[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '7MB'\n",
         );
-        let site = Site::all(&experiment, None).remove(0);
-        let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
-        let mut world = World::new(&experiment, None, site, &captures, Execution::Adaptive);
-        let mut queue = EventQueue::new(Duration::from_micros(10));
-        world.start(&experiment, &mut queue);
+        let (mut world, mut queue) = started(&experiment, Execution::Adaptive);
         let (network, mut around) = world.driving(&mut queue);
         network.run_by_window(Instant::ZERO, &mut around);
         assert!(world.outside.network.goes_by_window());
-        world.run(&mut queue, Instant(u64::MAX - 1), u64::MAX);
+        world.run(&mut queue, AFTER_ALL, u64::MAX);
         assert!(world.outside.finished);
         assert!(!world.outside.network.goes_by_window());
+    }
+
+    /// Two hosts that send 100 segments each to a third host, through a queue at a switch.
+    const INCAST: &str =
+        "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers = 0\nsize = '146KB'\n";
+
+    #[test]
+    fn windows_and_events_have_the_same_events_up_to_any_time() {
+        let experiment = star(INCAST);
+        let [mut by_events, mut by_windows] =
+            [Execution::Events, Execution::Windows].map(|execution| started(&experiment, execution));
+        while !by_events.0.outside.finished {
+            let until = by_events.0.next_at(&mut by_events.1);
+            let counts = [&mut by_events, &mut by_windows].map(|(world, queue)| {
+                world.run(queue, until, u64::MAX);
+                (world.events(queue), world.last(queue))
+            });
+            assert_eq!(counts[0], counts[1], "until {until:?}");
+        }
+    }
+
+    #[test]
+    fn packets_to_hosts_that_are_given_back_unread_are_not_counted_as_events() {
+        let experiment = star(INCAST);
+        let (mut world, mut queue) = started(&experiment, Execution::Windows);
+        let (mut order, mut unread) = (Vec::new(), 0);
+        loop {
+            world.run(&mut queue, AFTER_ALL, 1);
+            if world.outside.finished {
+                break;
+            }
+            let first = world.not_before(&queue);
+            let network = &mut world.outside.network;
+            let before = network.events();
+            let end = network.open_window(first);
+            let packets = network.take_for_hosts(end, &mut order);
+            unread += order.len();
+            network.give_back(packets, order.len(), &order);
+            assert_eq!(network.events(), before);
+        }
+        assert!(unread > 0, "some windows have packets to hosts");
+    }
+
+    #[test]
+    fn a_window_counts_a_visit_to_the_hosts_and_to_each_switch_with_arrivals() {
+        // Each of 100 segments and 100 acknowledgements is alone in the network. It arrives at the switch in one window, and at a host in
+        // another window. These 400 windows are followed by few others.
+        let experiment = star(
+            "[tcp]\ninitial_window = 1\nmax_window = 1\ndelayed_ack = { segments = 1 }\n\
+             [[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '146KB'\n",
+        );
+        let (mut world, mut queue) = started(&experiment, Execution::Windows);
+        world.run(&mut queue, AFTER_ALL, u64::MAX);
+        let visits = world.outside.network.visits();
+        assert!((600..650).contains(&visits), "{visits} visits");
+    }
+
+    #[test]
+    fn no_window_runs_without_a_budget_for_events() {
+        let experiment = star(INCAST);
+        let (mut world, mut queue) = started(&experiment, Execution::Windows);
+        for budget in [0, 1, 0] {
+            let before = world.events(&queue);
+            assert!(world.run(&mut queue, AFTER_ALL, budget), "the budget ends the run");
+            assert_eq!(world.events(&queue) > before, budget > 0);
+        }
     }
 }

@@ -131,4 +131,20 @@ mod tests {
         assert_eq!(Pace { is_begun: true, ..windows }.next(), u64::MAX);
         assert_eq!(Pace::new(Execution::Windows, false).next(), u64::MAX);
     }
+
+    #[test]
+    fn each_check_counts_from_the_check_before() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        pace.note(1_000, 50, Instant(500_000));
+        let next = 1_000 + PERIOD;
+        assert_eq!(pace.next(), next);
+        // 820 windows have 19.98 events each; 819 windows have 20.005.
+        assert!(!pace.tries_windows(next, Instant(500_000 + 819_000), WINDOW));
+        assert!(pace.tries_windows(next, Instant(500_000 + 818_999), WINDOW));
+        assert!(!pace.leaves_windows(next, 50 + PERIOD / WORTH_A_VISIT));
+        assert!(pace.leaves_windows(next, 50 + PERIOD / WORTH_A_VISIT + 1));
+        let mut forced = Pace::new(Execution::Windows, true);
+        forced.note(0, 0, Instant::ZERO);
+        assert_eq!(forced.next(), u64::MAX, "no check is due after the first");
+    }
 }
