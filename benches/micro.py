@@ -112,7 +112,7 @@ def nanoseconds(binary: Path, operation: str) -> float:
 
 
 def count_ports(binary: Path, count: int) -> dict[str, dict[str, float]]:
-    """Count and time one packet through each kind of port; print the results as a table, and return them."""
+    """Count the instructions and measure the time of a packet at each kind of port; print and return both."""
     names = ["fifo", *(name for group in PORTS.values() for name in group)]
     found = {
         name: {"instructions": per_operation(binary, name, count), "ns": nanoseconds(binary, name)}

@@ -206,7 +206,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds and all missing seeds of these settings, then drop beaten settings."""
+        """Run `count` more seeds of these settings, and seeds that some lack; then drop beaten settings."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in self._with_today(names):

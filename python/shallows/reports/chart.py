@@ -224,14 +224,14 @@ def coarseness(most: int) -> float:
 
 
 class OverTime:
-    """Lines over time, reduced so that all lines of a page together stay within the limit of points.
+    """Time series of one chart, thinned so that all time series of a page stay within the limit of points.
 
     Parameters
     ----------
     drawn
         Series of one chart.
     share_of
-        Number of lines over time in all charts of the page, which share the limit.
+        Number of time series on the page, which share the limit equally.
     """
 
     def __init__(self, drawn: "Sequence[Series]", share_of: int) -> None:

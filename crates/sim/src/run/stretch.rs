@@ -152,7 +152,7 @@ impl Stretch {
         schedule.next(earliest, self.limits.search, state, &self.mail[read])
     }
 
-    /// Returns the last instant of the open window; `None` if the stretch is over.
+    /// Returns the last instant of the time window that runs now; `None` if the stretch (series of windows) is over.
     pub(crate) fn until(&self) -> Option<Instant> {
         let until = self.until.load(Ordering::Relaxed);
         (until != NONE).then_some(Instant(until))
