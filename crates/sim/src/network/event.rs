@@ -3,11 +3,12 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Event at one entity. A timer that moves first earlier and then later can cause two equal events; the second event has no effect.
+/// Event at one entity, such as a link or a host. A timer that moves first earlier and then later can cause two equal events; the second
+/// event has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
-/// Causes of events, in the order in which they fire at equal times. Each variant states the meaning of the event's index.
+/// Classes of events, in the order in which events of the same time fire. Each variant states the meaning of the event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -24,7 +25,7 @@ pub(crate) enum Class {
     SenderTimer,
     /// A receiver's timer expires. The index is the place of the receiver (`Place::index`).
     ReceiverTimer,
-    /// Persistent connections are primed before their first flow. The index is 0.
+    /// Persistent connections send warm-up bytes before their first flow. The index is 0.
     WarmUp,
     /// A flow arrives. The index identifies its workload.
     Arrival,
@@ -136,11 +137,11 @@ impl Ordered for Event {
     }
 }
 
-/// Order of entities at equal times: a permutation of indices that depends on the seed.
+/// Order in which events of one class and time fire: a permutation of entity indices that depends on the seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
-/// Position of a link in the order of links at equal times.
+/// Position of a link in the order in which events of the same time fire at links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 

@@ -1,5 +1,5 @@
-//! Pauses that hosts impose on their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs. Only networks with lossless
-//! classes have them.
+//! Pauses that hosts impose on their switch because of full receive buffers or PFC storms, and watchdogs of NICs. Only networks with
+//! lossless classes have such pauses.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
@@ -22,8 +22,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Handles a packet or PFC frame that arrives at a host of a network with lossless classes. A packet is stored in the host's receive
-    /// buffer. Returns the packet instead if the host has no such buffer and therefore reads packets at once.
+    /// Handles a packet or PFC frame that arrives at a host of a network with lossless classes. Stores a packet in the host's receive
+    /// buffer. If the host has no such buffer, because it reads packets at once, returns the packet instead.
     #[inline]
     pub(super) fn receive_at_host(
         &mut self,

@@ -25,7 +25,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T: Copy> Slots<T> {
-    /// Stores a value; returns its slot.
+    /// Stores a value and returns its slot.
     #[inline]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         let slot = if let Some(slot) = self.free.pop() {

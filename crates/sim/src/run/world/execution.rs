@@ -1,4 +1,4 @@
-//! Advances a world in time, event by event or window by window.
+//! Advances a world in time, event by event or in time windows.
 
 use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
@@ -122,12 +122,12 @@ impl World {
         queue.not_before().min(self.outside.network.not_before())
     }
 
-    /// Returns the time of the next event. If switches run window by window, returns a lower bound on this time.
+    /// Returns the time of the next event. If switches run in time windows, returns a lower bound on this time.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
         queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
-    /// Returns the number of fired events, including arrivals and departures at nodes that run window by window.
+    /// Returns the number of fired events, including arrivals and departures at nodes that run in time windows.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
         queue.handled() + self.outside.network.events()
     }
@@ -137,7 +137,7 @@ impl World {
         queue.now().max(self.outside.network.last())
     }
 
-    /// Advances switches up to the time `until` if they run window by window.
+    /// Advances switches up to the time `until` if they run in time windows.
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);

@@ -39,7 +39,7 @@ const PERIOD: u64 = 1 << 14;
 /// Number of events per time window above which a run tries window-by-window execution.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which switches run slower window by window than event by event. A visit is the execution of one switch,
+/// Number of events per visit below which switches run slower in time windows than event by event. A visit is the execution of one switch,
 /// or of all hosts together, through one time window.
 const WORTH_A_VISIT: u64 = 8;
 
@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// Returns whether switches must change to running window by window. `events` is the total number of events at time `now`; `window` is
+    /// Returns whether switches must change to running in time windows. `events` is the total number of events at time `now`; `window` is
     /// the length of a time window.
     pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
         if self.execution == Execution::Windows {
