@@ -140,7 +140,7 @@ impl<T: Copy> Calendar<T> {
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets, because its packets were not taken.
+    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets. Called if the bucket's packets were not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {

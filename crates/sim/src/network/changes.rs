@@ -78,7 +78,7 @@ impl<T: Copy + Default> Network<T> {
         if exit == NONE { Lost::default() } else { driver.lose(exit) }
     }
 
-    /// Discards the packets in flight that are stored at the far end of a link that has gone down. Returns the counts of these packets.
+    /// Discards the packets in flight that are stored at the far end of a link that has gone down. Returns their counts.
     fn far_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         let wire = &mut self.wires[place as usize];
         if let Some(first) = wire.first(&self.in_flight) {

@@ -12,10 +12,10 @@ pub(crate) struct Event(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank of the port's link and the index of its
-    /// near end.
+    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank of the port's link and the index of the
+    /// link's near end.
     Pause,
-    /// A port sends its next waiting packet. The event holds the rank of the port's link and the index of its near end.
+    /// A port sends its next waiting packet. The event holds the rank of the port's link and the index of the link's near end.
     Transmit,
     /// A packet reaches the far end of a link. The event holds the rank of the link and the index of its far end.
     Deliver,
@@ -67,12 +67,12 @@ const CLASSES: [Class; 16] = [
     Class::Epoch,
 ];
 
-/// Number of bits of an index. The place of a connection uses all of them: 24 for its host, and 32 for its slot at that host.
+/// Number of bits of an index. The place of a connection uses all these bits: 24 for the host, and 32 for the slot at the host.
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 /// Width in bits of each half of the index bits in the event of a link. The upper half is the link's rank, which orders events. The lower
-/// half is the link's place: the index of its near or far end.
+/// half is the link's place: the index of the link's near or far end.
 pub(crate) const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {

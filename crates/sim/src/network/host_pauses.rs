@@ -61,8 +61,8 @@ impl<T: Copy + Default> Network<T> {
 }
 
 impl PausePort {
-    /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if the host has sent it without a break for the detection
-    /// time. The host may pause its switch again after a restoration time in which no poll found a reason for a pause.
+    /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if it has lasted without a break for the detection time. The
+    /// host may pause its switch again after a restoration time in which no poll found a reason for a pause.
     pub(super) fn poll_nic(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
         if !self.is_host {
             return;

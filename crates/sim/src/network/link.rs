@@ -1,7 +1,7 @@
 //! A directed link: the egress port at its near end, and the packets in flight towards its far end.
 //!
 //! Packets in flight on a link form a linked list. All links share one store for these packets, which reuses freed slots at once. With a
-//! ring buffer per link, packets would pass through all slots of all rings, which would not fit in a cache.
+//! ring buffer per link, packets would use all slots of all rings, and these slots would not fit in a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;

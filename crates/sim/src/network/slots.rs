@@ -79,7 +79,7 @@ impl<T: Copy> Slots<T> {
         let _ = (slot, taken);
     }
 
-    /// Asserts that a slot is not free, because a free slot still contains its old value. Does nothing without debug assertions.
+    /// Asserts that a slot is not free. A free slot still contains its old value. Does nothing without debug assertions.
     #[inline]
     fn check(&self, slot: u32) {
         #[cfg(debug_assertions)]

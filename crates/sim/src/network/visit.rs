@@ -320,7 +320,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns this departure with
+    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns this departure and
     /// its time. Returns `None` when all due packets have been sent.
     #[inline(always)]
     fn send_until(&mut self, place: u32, until: Instant) -> Option<(Instant, Unusual<T>)> {

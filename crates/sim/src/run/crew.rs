@@ -8,7 +8,7 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// Additional threads of a run, besides the thread that advances it.
+/// Threads of a run besides the thread that advances the run.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,

@@ -86,7 +86,7 @@ impl Exits {
     }
 
     /// Discards the packets sent on a link to another partition since the last call of [`Self::collect`], after the link has gone down.
-    /// Returns the counts of these packets.
+    /// Returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left.packets;

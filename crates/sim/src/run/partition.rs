@@ -134,7 +134,7 @@ impl Mail {
         Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// Returns the time of the earliest event that this partition's mail will cause; `Instant::MAX` if the partition has no mail to read.
+    /// Returns the time of the earliest event that this partition's mail will cause; `Instant::MAX` without mail.
     pub(crate) fn first(&self, partition: usize) -> Instant {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
@@ -146,7 +146,7 @@ impl Mail {
         letters.open().flows.push(newcomer);
     }
 
-    /// Moves packets to the letterbox of this partition. There must be at least one packet.
+    /// Moves packets, at least one, to the letterbox of this partition.
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());

@@ -64,8 +64,8 @@ pub struct Progress {
 /// Number of events after which captured packets are written to files. The packets captured during these events take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
-/// the queues of large networks fill during them.
+/// Number of events after which the number of partitions per thread is decided. During these events, which take less than a second of wall
+/// time, the queues of large networks fill.
 const TRIAL: u64 = 1 << 20;
 
 /// Number of events per time window of a partition above which several partitions per thread are faster than one.
@@ -361,8 +361,8 @@ impl Simulation {
         }
     }
 
-    /// Returns each number of cores, with an upper bound on its speed-up over one core. The bound assumes that all events take the same
-    /// time and that all other work takes no time. Empty unless [`Self::follow_critical_path`] was called.
+    /// Returns each number of cores, with an upper bound on its speed-up over one core. The bound assumes that all events take equal time
+    /// and all other work takes none. Empty unless [`Self::follow_critical_path`] was called.
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()

@@ -80,8 +80,7 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads that will run the
-    /// stretch.
+    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads of the stretch.
     pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
@@ -126,7 +125,7 @@ impl Stretch {
             || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
     }
 
-    /// Opens the next time window, or ends the stretch (series of windows) or the run. `read` is the index of the mail that is read in this
+    /// Opens the next time window, or ends the stretch (series of windows) or the run. `read` is the index of the mail to read in this
     /// window.
     pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
         let next = if self.is_over() {

@@ -35,7 +35,7 @@ pub(crate) struct Windows {
     density: u64,
     /// Number of time windows that ran on several threads.
     pub(crate) threaded_windows: u64,
-    /// Critical path, if requested. It is measured only if the run uses one thread.
+    /// Critical path, if requested. Measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,

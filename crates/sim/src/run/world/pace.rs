@@ -33,7 +33,7 @@ pub(super) struct Pace {
     patience: u32,
 }
 
-/// Number of events after which the run checks the number of events per window again.
+/// Number of events after which the run checks the number of events per time window again.
 const PERIOD: u64 = 1 << 14;
 
 /// Number of events per time window above which a run tries window-by-window execution.
