@@ -29,7 +29,8 @@ impl<T: Copy + Default> Network<T> {
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
     }
 
-    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of its links; `None` if that delay is zero.
+    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network; `None` if that
+    /// delay is zero.
     pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");

@@ -1,18 +1,18 @@
-//! Packets in flight, grouped by the window of their arrival and by switch. Packets to hosts share one bucket per window.
+//! Packets in flight, grouped by the time window of their arrival and by switch. Packets to hosts share one bucket per window.
 //!
 //! A window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
-//! therefore process all packets that arrive in a window in one visit ([`crate::network::visit`]).
+//! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]).
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows that each have their own slot: the open window and later windows. Packets that arrive after these windows wait in the
-/// last slot, and are placed again when the window of that slot is open.
+/// Number of time windows that each have their own slot: the open window and the windows after it. Packets that arrive after these windows
+/// wait in the last slot, and are placed again when the window of that slot is open.
 const SLOTS: u64 = 16;
 
-/// Maximum length of a window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.
+/// Maximum length of a time window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.
 const LONGEST: Duration = Duration(1 << 29);
 
 const _: () = assert!(LONGEST.0 <= Sorter::LONGEST.0);
@@ -27,16 +27,16 @@ pub(crate) struct Arriving<T> {
     pub(crate) wire: u32,
 }
 
-/// Packets in flight by window, and the open window, which is being processed.
+/// Packets in flight by the time window of their arrival, and the open window, which is being processed.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     window: Duration,
-    /// 2^64 divided by the length of a window, rounded up. A multiplication by this number replaces a division by the length.
+    /// 2^64 divided by the length of a time window, rounded up. A multiplication by this number replaces a division by the length.
     reciprocal: u64,
-    /// Number of the open window. Window 0 starts at time zero.
+    /// Number of the open time window. Window 0 starts at time zero.
     number: u64,
     start: Instant,
-    /// Picoseconds from `start` to the beginning of the last window with a slot.
+    /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
     /// Number of buckets per slot: one for each switch, and one for all hosts.
     count: usize,
@@ -52,7 +52,7 @@ pub(crate) struct Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with `buckets` buckets per window. `shortest` is the shortest delay of a link in the network.
+    /// Returns an empty calendar with `buckets` buckets per time window. `shortest` is the shortest delay of a link in the network.
     ///
     /// # Panics
     ///
@@ -74,19 +74,19 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns the length of a window.
+    /// Returns the length of a time window.
     pub(crate) fn window(&self) -> Duration {
         self.window
     }
 
-    /// Returns the start of the open window.
+    /// Returns the start of the open time window.
     #[inline]
     pub(crate) fn start(&self) -> Instant {
         self.start
     }
 
-    /// Opens the window that contains `now`, unless a later window is open. Returns the last instant of the open window. From then on,
-    /// callers must not add packets that arrive before this window.
+    /// Opens the time window that contains `now`, unless a later window is open. Returns the last instant of the open window. After the
+    /// call, callers must not add packets that arrive before this window.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant) -> Instant {
         let next = self.start + self.window;
@@ -97,7 +97,7 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + self.window.0 - 1)
     }
 
-    /// Returns the number of windows from the open window to the window that contains `at`, but at most `SLOTS` − 1.
+    /// Returns the number of time windows from the open window to the window that contains `at`, but at most `SLOTS` − 1.
     #[inline(always)]
     fn ahead(&self, at: Instant) -> u64 {
         let distance = at.0 - self.start.0;
@@ -108,7 +108,7 @@ impl<T: Copy> Calendar<T> {
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
-    /// Adds a packet to the bucket with this number. The packet must not arrive before the open window.
+    /// Adds a packet to the bucket with this number. The packet must not arrive before the open time window.
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) % SLOTS;
@@ -125,7 +125,7 @@ impl<T: Copy> Calendar<T> {
         (self.number % SLOTS) as usize
     }
 
-    /// Removes and returns the numbers of the buckets that hold packets of the open window. The caller must pass each number to
+    /// Removes and returns the numbers of the buckets that hold packets of the open time window. The caller must pass each number to
     /// [`Self::take`] or [`Self::keep`].
     pub(crate) fn take_due(&mut self) -> Vec<u32> {
         let slot = self.slot();
@@ -133,14 +133,14 @@ impl<T: Copy> Calendar<T> {
         std::mem::take(&mut self.due[slot])
     }
 
-    /// Removes and returns the packets of a bucket in the slot of the open window. Some of them may arrive in a later window.
+    /// Removes and returns the packets of a bucket in the slot of the open time window. Some of these packets may arrive in a later window.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets, because its packets were not taken.
+    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets. Called if the bucket's packets were not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {
@@ -165,7 +165,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns a time before which no packet arrives: the start of the first window with packets, or `Instant::MAX` if no window has
+    /// Returns a time before which no packet arrives: the start of the first time window with packets, or `Instant::MAX` if no window has
     /// packets.
     pub(crate) fn not_before(&self) -> Instant {
         if self.occupied == 0 {
@@ -218,7 +218,7 @@ mod tests {
         packets.iter().map(|packet| packet.at.0).collect()
     }
 
-    /// Returns the packets of each bucket in the open window. Packets that arrive later are placed again.
+    /// Returns the packets of each bucket in the open time window. Packets that arrive later are placed again.
     fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
         let end = calendar.start() + WINDOW;
         let (due, mut found) = (calendar.take_due(), Vec::new());

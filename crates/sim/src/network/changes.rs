@@ -1,5 +1,5 @@
-//! Changes of the network: links go down, come up again, or get a different rate, and routes change with them. No function of this file is
-//! called when a packet is processed.
+//! Changes of the network: links go down, come up again, or get a different rate, and routes change accordingly. No function of this file
+//! is called when a packet is processed.
 //!
 //! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
 //! lost. The partition of the far end discards the packets that it has already received. The partition of the near end discards the packets
@@ -27,7 +27,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Applies the changes that begin the epoch with this number.
+    /// Applies the changes that begin the epoch (interval between changes) with this number.
     #[inline(never)]
     pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
         let epochs = Arc::clone(&self.epochs);
@@ -61,8 +61,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drops the packets that wait at the port of a link, and cancels the port's next departure. Returns the counts of packets that are
-    /// lost on their way to another partition.
+    /// Drops the packets that wait at the port of a link that has gone down, and cancels the port's next departure. Returns the counts of
+    /// packets that are lost on their way to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         // A node that runs window by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
@@ -78,7 +78,7 @@ impl<T: Copy + Default> Network<T> {
         if exit == NONE { Lost::default() } else { driver.lose(exit) }
     }
 
-    /// Discards the packets in flight that are stored at the far end of a link. Returns their counts.
+    /// Discards the packets in flight that are stored at the far end of a link that has gone down. Returns their counts.
     fn far_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         let wire = &mut self.wires[place as usize];
         if let Some(first) = wire.first(&self.in_flight) {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shallows_switch::pfc::PRIORITIES;
 
-/// Paused sender: number of its link, and class.
+/// Paused sender: the number of the sender's link, and the paused class.
 pub(crate) type Sender = (u32, u8);
 
 /// Pauses of one or several partitions at one moment.
@@ -32,8 +32,8 @@ pub(crate) struct Group {
 }
 
 impl Pauses {
-    /// Returns a cycle of senders in which each sender waits for the next one, beginning with the lowest sender; `None` if there is no
-    /// cycle. Only groups for which `is_still` returns true can be part of the cycle.
+    /// Returns a cycle of senders in which each sender waits for the next one, beginning with the sender of the lowest link number and
+    /// class; `None` if there is no cycle. Only groups for which `is_still` returns true can be part of the cycle.
     pub(crate) fn cycle(&self, is_still: impl Fn(Sender, &Group) -> bool) -> Option<Vec<Sender>> {
         let mut stuck: BTreeMap<Sender, &Group> = self
             .groups

@@ -1,7 +1,7 @@
 //! Division of a network into partitions that run in parallel.
 //!
-//! Only links between switches connect partitions. It therefore takes at least the shortest delay of these links until an event in one
-//! partition affects another partition. Partitions run independently for that time, a *window*.
+//! Only links between switches connect partitions. An event in one partition therefore takes at least the shortest delay of these links to
+//! affect another partition. Partitions run independently for that time, a *time window*.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ impl fmt::Display for Undivided {
     }
 }
 
-/// Returns the length of a window: the shortest delay of a link between switches.
+/// Returns the length of a time window: the shortest delay of a link between switches.
 ///
 /// # Errors
 ///
@@ -168,8 +168,8 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// Returns how many partitions each of `threads` threads runs. `threads` may be smaller than in the division; each thread then runs the
-    /// partitions of several neighbouring threads of the division.
+    /// Returns how many partitions each of `threads` threads runs. The division may have more threads than `threads`; each thread then runs
+    /// the partitions of several neighbouring threads of the division.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
@@ -191,7 +191,7 @@ impl Division {
         self.partition_of[node as usize]
     }
 
-    /// Returns the length of a window.
+    /// Returns the length of a time window.
     pub fn window(&self) -> Duration {
         self.window
     }
@@ -217,8 +217,8 @@ impl Division {
     }
 }
 
-/// Assigns each piece to the thread with the fewest links so far, and returns the thread of each piece. `links` contains the number of
-/// links of each piece, largest first.
+/// Assigns each piece (group of switches) to the thread with the fewest links so far, and returns the thread of each piece. `links`
+/// contains the number of links of each piece, largest first.
 fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
     let mut has = vec![0; threads as usize];
     let mut next = |links: u32| {

@@ -3,18 +3,19 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Event at one entity. A timer that moves first earlier and then later can cause two equal events; the second event has no effect.
+/// Event at one entity, such as a link or a host. A timer that moves first earlier and then later can cause two equal events; the second
+/// event has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
-/// Causes of events, in the order in which they fire at equal times. Each variant states the meaning of the event's index.
+/// Classes of events, in the order in which events of the same time fire. Each variant states the meaning of the event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank of the port's link and the index of its
-    /// near end.
+    /// Pauses of a port take effect or end, or a port sends a PFC frame. The event holds the rank of the port's link and the index of the
+    /// link's near end.
     Pause,
-    /// A port sends its next waiting packet. The event holds the rank of the port's link and the index of its near end.
+    /// A port sends its next waiting packet. The event holds the rank of the port's link and the index of the link's near end.
     Transmit,
     /// A packet reaches the far end of a link. The event holds the rank of the link and the index of its far end.
     Deliver,
@@ -24,7 +25,7 @@ pub(crate) enum Class {
     SenderTimer,
     /// A receiver's timer expires. The index is the place of the receiver (`Place::index`).
     ReceiverTimer,
-    /// Persistent connections are primed before their first flow. The index is 0.
+    /// Persistent connections send warm-up bytes before their first flow. The index is 0.
     WarmUp,
     /// A flow arrives. The index identifies its workload.
     Arrival,
@@ -66,12 +67,12 @@ const CLASSES: [Class; 16] = [
     Class::Epoch,
 ];
 
-/// Number of bits of an index. The place of a connection uses all of them: 24 for its host, and 32 for its slot at that host.
+/// Number of bits of an index. The place of a connection uses all these bits: 24 for the host, and 32 for the slot at the host.
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
 /// Width in bits of each half of the index bits in the event of a link. The upper half is the link's rank, which orders events. The lower
-/// half is the link's place: the index of its near or far end.
+/// half is the link's place: the index of the link's near or far end.
 pub(crate) const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
@@ -136,11 +137,11 @@ impl Ordered for Event {
     }
 }
 
-/// Order of entities at equal times: a permutation of indices that depends on the seed.
+/// Order in which events of one class and time fire: a permutation of entity indices that depends on the seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
-/// Position of a link in the order of links at equal times.
+/// Position of a link in the order in which events of the same time fire at links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 

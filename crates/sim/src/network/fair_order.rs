@@ -1,15 +1,15 @@
 //! Order of packets that arrive at a switch at the same time, in networks with lossless classes.
 //!
-//! Equal senders can stay in step for a whole run. If one of them always came first, the other one would take all losses, or use all the
-//! headroom. The order of their links is therefore random at every arrival.
+//! Two equal senders can stay in step for a whole run. If the same sender always came first, the other sender would suffer all losses, or
+//! use all the headroom. The order of the senders' links is therefore random at every arrival.
 
 use shallows_core::Instant;
 use shallows_core::packet::mix;
 
 use crate::network::event::{LINK_BITS, LinkRank};
 
-/// Generator of ranks. A rank depends only on the seed, the link and the time of the link's last arrival, so the order is the same in any
-/// division of the network.
+/// Generator of the ranks that order simultaneous arrivals. A rank depends only on the seed, the link and the time of the link's last
+/// arrival, so the order is the same in any division of the network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FairOrder {
     seed: u64,

@@ -1,5 +1,5 @@
-//! Pauses that hosts impose on their switch: receive buffers of slow hosts, PFC storms, and watchdogs of NICs. Only networks with lossless
-//! classes have them.
+//! Pauses that hosts impose on their switch because of full receive buffers or PFC storms, and watchdogs of NICs. Only networks with
+//! lossless classes have such pauses.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Header, HostId};
@@ -22,8 +22,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Handles a packet or PFC frame that arrives at a host of a network with lossless classes. A packet is stored in the host's receive
-    /// buffer. Returns the packet instead if the host has no such buffer and therefore reads packets at once.
+    /// Handles a packet or PFC frame that arrives at a host of a network with lossless classes. Stores a packet in the host's receive
+    /// buffer. If the host has no such buffer, because it reads packets at once, returns the packet instead.
     #[inline]
     pub(super) fn receive_at_host(
         &mut self,
@@ -61,8 +61,8 @@ impl<T: Copy + Default> Network<T> {
 }
 
 impl PausePort {
-    /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if the host has sent it without a break for the detection
-    /// time. The host may pause its switch again after a restoration time in which no poll found a reason for a pause.
+    /// Polls the watchdogs of a host's NIC if they are due. A pause is a storm if it has lasted without a break for the detection time. The
+    /// host may pause its switch again after a restoration time in which no poll found a reason for a pause.
     pub(super) fn poll_nic(&mut self, now: Instant, classes: &[u8], is_congested: bool) {
         if !self.is_host {
             return;

@@ -1,7 +1,7 @@
 //! A directed link: the egress port at its near end, and the packets in flight towards its far end.
 //!
 //! Packets in flight on a link form a linked list. All links share one store for these packets, which reuses freed slots at once. With a
-//! ring buffer per link, packets would pass through all slots of all rings, which would not fit in a cache.
+//! ring buffer per link, packets would use all slots of all rings, and these slots would not fit in a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -29,7 +29,7 @@ pub enum Target {
     },
 }
 
-/// Way by which a packet or PFC frame arrives at a switch of a network with lossless classes.
+/// Link and switch at which a packet or PFC frame arrives, in a network with lossless classes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SwitchArrival {
     /// Index of the far end of the link in `Network::wires`.
@@ -64,7 +64,7 @@ pub(crate) struct Link<T> {
     jitter: Option<Box<Jitter>>,
 }
 
-/// Arrival time of a packet that leaves a link's port, and the exit that it takes if it goes to another partition.
+/// Arrival time of a packet that leaves a link's port, and the exit through which the packet goes to another partition, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Time at which the packet reaches the far end.
@@ -73,7 +73,7 @@ pub(crate) struct Way {
     pub(crate) exit: u32,
 }
 
-/// Result when a packet starts to leave a link's port.
+/// Destination of a packet that starts to leave a link's port, and observers of the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
@@ -103,7 +103,7 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Observers that must be called when the port changes, as bits.
+/// Set of observers that must be called when a port changes, as bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch(u8);
 
@@ -196,9 +196,8 @@ impl<T: Copy + Default> Link<T> {
         self.delay = delay;
     }
 
-    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns when the frame arrives at the
-    /// far end, and the index of its exit to another partition. The frame
-    /// has no random delay, but it does not overtake packets that have one.
+    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns the arrival time at the far end and the
+    /// index of the exit to another partition. The frame has no random delay, but does not overtake packets with a random delay.
     pub(crate) fn send_frame(&mut self, now: Instant, size: Bytes) -> Way {
         let arrival = self.port.occupy(now, size) + self.delay;
         let arrival = match &mut self.jitter {
@@ -220,8 +219,8 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// Returns, for a packet that starts to leave the port, its arrival time at the far end, the index of its exit to another partition,
-    /// and the observers of the port.
+    /// Returns, for a packet that starts to leave the port, its arrival time at the far end, the index of the packet's exit to another
+    /// partition, and the observers of the port.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };

@@ -1,4 +1,5 @@
-//! Lossless classes: ingress accounting at switches, and PFC frames between the ends of a link. Other networks never run this code.
+//! Lossless classes: ingress accounting at switches, and PFC frames between the ends of a link. Networks without lossless classes never run
+//! this code.
 //!
 //! A switch counts each waiting packet in the memory of its queue and at its ingress port. When the count of a class at a port reaches its
 //! limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response time, until
@@ -223,7 +224,7 @@ impl<T: Copy + Default> Network<T> {
         self.lose(number, is_at_host, payload, driver);
     }
 
-    /// Counts a packet that is dropped outside the queues of ports as lost by the link with this number.
+    /// Adds a packet that is dropped outside the queues of ports to the losses of the link with this number.
     pub(super) fn lose(&mut self, number: u32, is_at_host: bool, payload: T, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += 1;
         let mut lost = Lost::one(driver.discard(None, payload));

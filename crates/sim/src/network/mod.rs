@@ -55,15 +55,15 @@ pub struct Network<T> {
     /// Near ends of links, each with its port. The links of one node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends: of `links` first, at the same indices, then of links from other partitions.
+    /// Far ends of links: first of `links`, at the same indices, then of the links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run window by window: in each window, one switch after the other processes all its packets. Otherwise switches run
-    /// event by event.
+    /// Whether switches run window by window: in each time window, one switch after the other processes all its packets. Otherwise switches
+    /// run event by event.
     by_window: bool,
-    /// Whether NICs also send without events while switches run window by window. Allowed only if no host reacts to departures.
+    /// Whether NICs also send without events while switches run in time windows. Allowed only if no host reacts to departures.
     nics_by_window: bool,
-    /// Packets in flight while switches run window by window. Otherwise packets in flight are in `in_flight`.
+    /// Packets in flight while switches run in time windows. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
@@ -71,13 +71,13 @@ pub struct Network<T> {
     busy: Vec<u32>,
     /// Time of the earliest departure from any port in the entries that `busy` lists.
     next_departure: Instant,
-    /// Time up to which switches have run window by window.
+    /// Time up to which switches have run in time windows.
     visited: Instant,
-    /// Time of the last event at nodes that run window by window.
+    /// Time of the last event at nodes that run in time windows.
     last: Instant,
-    /// Total number of packet arrivals and departures at nodes that run window by window.
+    /// Total number of packet arrivals and departures at nodes that run in time windows.
     events: u64,
-    /// Number of visits to nodes that run window by window. In each window, each switch counts as one visit, and all hosts together as one
+    /// Number of visits to nodes that run in time windows. In each window, each switch counts as one visit, and all hosts together as one
     /// visit.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
@@ -89,7 +89,7 @@ pub struct Network<T> {
     routing: Arc<Routing>,
     /// Changes of the network, in order of time.
     epochs: Arc<[Epoch]>,
-    /// Number of epochs that have begun: the next change is `epochs[epochs_over]`.
+    /// Number of epochs that have begun, and index in `epochs` of the next change.
     epochs_over: usize,
     /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
@@ -167,7 +167,8 @@ pub trait Driver<T> {
     /// which the packet reaches the far end.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
-    /// Discards the packets that [`Self::leave`] took for this exit and that the other partition has not received. Returns their counts.
+    /// Discards the packets that [`Self::leave`] accepted for this exit and that have not reached the other partition. Returns their
+    /// counts.
     fn lose(&mut self, exit: u32) -> Lost;
 
     /// Announces the next packet that arrives on a link that ends at `target`, so that the driver can prefetch the packet's data.
@@ -344,7 +345,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Reports a change at an observed link's port. `leaves` is the packet that starts to leave, if one does.
+    /// Reports a change at an observed link's port. `leaves` is the packet that starts to leave, if any.
     #[inline(never)]
     fn observe(
         &mut self,

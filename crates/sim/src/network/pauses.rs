@@ -57,12 +57,13 @@ pub(super) struct PausePort {
     pub(super) timers: PauseTimers,
     /// For each lossless priority, the queue that its pause stops; `None` for other priorities.
     pub(super) queues: [Option<u8>; PRIORITIES],
-    /// Configuration of the port's watchdogs; `watchdogs` contains one for each priority. Watchdogs of switches watch pauses by the other
-    /// end; watchdogs of hosts watch the host's own pauses. `poll_at` is the time of the next poll; `Instant::MAX` without watchdogs.
+    /// Configuration of the port's watchdogs; `watchdogs` contains one watchdog for each priority. A switch's watchdogs monitor pauses by
+    /// the other end; a host's watchdogs monitor the host's own pauses. `poll_at` is the time of the next poll; `Instant::MAX` without
+    /// watchdogs.
     pub(super) watchdog: Option<WatchdogConfig>,
     pub(super) watchdogs: [Watchdog; PRIORITIES],
     pub(super) poll_at: Instant,
-    /// Whether a host has this port.
+    /// Whether this is the port of a host.
     pub(super) is_host: bool,
     /// PFC storm of the host that has this port.
     pub(super) storm: Option<Storm>,
@@ -138,7 +139,7 @@ pub(super) struct PriorityCounts {
 }
 
 impl<T> Lossless<T> {
-    /// Counts a packet that arrived at the port with the index `place` and is dropped for lack of room, if its class is lossless. If the
+    /// Counts a packet of a lossless class that is dropped for lack of room after arriving at the port with the index `place`. If the
     /// watchdog of a host has ended the host's pauses, the packet counts as dropped by the watchdog.
     pub(super) fn refuse(&mut self, place: u32, header: &Header) {
         let class = usize::from(self.maps.class(header.class()));
@@ -148,7 +149,7 @@ impl<T> Lossless<T> {
         *if by_watchdog { &mut counts.dropped_by_watchdog } else { &mut counts.refused } += 1;
     }
 
-    /// Checks the ingress accounting. Returns the number of PFC frames in flight, less the number of packets in receive buffers. If the
+    /// Checks the ingress accounting. Returns the number of PFC frames in flight, minus the number of packets in receive buffers. If the
     /// network has several partitions, the number is modulo 2^64.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);

@@ -12,7 +12,7 @@ pub(crate) struct Site {
     pub(crate) nodes: Places,
     /// Links that leave the nodes of this partition.
     pub(crate) links: Places,
-    /// Indices of the links from other partitions to this one, ascending.
+    /// Numbers of the links from other partitions to this one, ascending.
     pub(crate) entrances: Vec<u32>,
     /// Links from this partition to other partitions: number of the link, partition of its far end, and index of the far end in that
     /// partition.

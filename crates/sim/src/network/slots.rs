@@ -25,7 +25,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T: Copy> Slots<T> {
-    /// Stores a value; returns its slot.
+    /// Stores a value and returns its slot.
     #[inline]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         let slot = if let Some(slot) = self.free.pop() {
@@ -79,7 +79,7 @@ impl<T: Copy> Slots<T> {
         let _ = (slot, taken);
     }
 
-    /// Asserts that a slot is not free, because a free slot still contains its old value. Does nothing without debug assertions.
+    /// Asserts that a slot is not free. A free slot still contains its old value. Does nothing without debug assertions.
     #[inline]
     fn check(&self, slot: u32) {
         #[cfg(debug_assertions)]

@@ -1,4 +1,4 @@
-//! Sorts the packets of a window by arrival time. Packets with equal times are sorted by the rank of their link.
+//! Sorts the packets of a time window by arrival time. Packets with equal times are sorted by the rank of their link.
 //!
 //! Packets are distributed over buckets by time. Each bucket then contains few packets, so sorting it is fast.
 
@@ -7,7 +7,7 @@ use shallows_core::Duration;
 use crate::network::event::LinkRank;
 use crate::network::waiting::Way;
 
-/// Packets of one window that are to be sorted, and scratch space.
+/// Packets of one time window that are to be sorted, and scratch space.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     packets: Vec<Entry>,
@@ -25,7 +25,7 @@ pub(crate) struct Sorter {
 /// Packet to sort.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Key of the order. The high bits are the picoseconds since the start of the window, the low bits the link's rank.
+    /// Sort key. The high bits are the picoseconds since the start of the time window, the low bits the link's rank.
     order: u64,
     /// Index of the packet, as passed to [`Sorter::add`].
     pub(crate) place: u32,
@@ -42,10 +42,10 @@ const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
 impl Sorter {
-    /// Maximum length of a window.
+    /// Maximum length of a time window.
     pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
 
-    /// Returns an empty sorter for windows of this length.
+    /// Returns an empty sorter for time windows of this length.
     pub(crate) fn new(window: Duration) -> Self {
         debug_assert!(window <= Self::LONGEST);
         let bits = 64 - window.0.leading_zeros();
@@ -59,7 +59,7 @@ impl Sorter {
         }
     }
 
-    /// Adds the packet with the index `place`. It arrives `since` after the window began, on a link of this `rank`.
+    /// Adds the packet with the index `place`. The packet arrives `since` after the time window began, on a link of this `rank`.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
         let bucket = (since.0 >> self.shift) as usize % BUCKETS;

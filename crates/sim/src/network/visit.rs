@@ -1,10 +1,10 @@
-//! Execution window by window: one switch after the other processes all packets that arrive in the window, and sends all packets that are
-//! due in the window. NICs send in the same way while their hosts run, unless hosts react to departures.
+//! Execution by time windows: in each window, one switch after the other processes all arriving packets, and sends all packets that are
+//! due. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
 //! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
-//! all packets that are due. All ports of the switch do so if their backlog may decide whether the packet is dropped or marked
-//! ([`crate::network::waiting::Order`]).
+//! all packets that are due. All ports of the switch send their due packets if their backlog may decide whether the joining packet is
+//! dropped or marked ([`crate::network::waiting::Order`]).
 
 use std::cmp::Reverse;
 
@@ -21,8 +21,8 @@ use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Returns a time before which no packet arrives at, or leaves, a node that runs window by window; `Instant::MAX` if all nodes run
-    /// event by event.
+    /// Returns a time before which no packet arrives at, or leaves, a node that runs in time windows; `Instant::MAX` if all nodes run event
+    /// by event.
     pub(crate) fn not_before(&self) -> Instant {
         if !self.by_window {
             return Instant::MAX;
@@ -32,42 +32,43 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.not_before().max(after).min(self.next_departure)
     }
 
-    /// Returns whether switches run window by window instead of event by event.
+    /// Returns whether switches run in time windows instead of event by event.
     #[inline]
     pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window
     }
 
-    /// Returns the total number of packet arrivals and departures at nodes that run window by window.
+    /// Returns the total number of packet arrivals and departures at nodes that run in time windows.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Returns the number of visits to nodes that run window by window. In each window, each switch counts once, and all hosts together
+    /// Returns the number of visits to nodes that run in time windows. In each window, each switch counts once, and all hosts together
     /// count once.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
 
-    /// Returns the length of a window.
+    /// Returns the length of a time window.
     pub(crate) fn window(&self) -> Duration {
         self.calendar.window()
     }
 
-    /// Returns the time of the last event at nodes that run window by window.
+    /// Returns the time of the last event at nodes that run in time windows.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
 
-    /// Opens the window that contains `now`. Returns the last instant of this window, or the time of the next epoch if that is earlier.
+    /// Opens the time window that contains `now`. Returns the last instant of this window, or the time of the next epoch if that is
+    /// earlier.
     pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
         let end = self.calendar.open(now);
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
 
-    /// Removes and returns packets to hosts from the bucket of the open window. Writes to `order` the indices of the packets that arrive by
-    /// `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
+    /// Removes and returns packets to hosts from the bucket of the open time window. Writes to `order` the indices of the packets that
+    /// arrive by `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
@@ -89,8 +90,8 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Takes back the vector from [`Self::take_for_hosts`] after use. `count` packets were due. Those with the indices in `unread` were not
-    /// processed, and are put back into the calendar.
+    /// Takes back the vector from [`Self::take_for_hosts`] after use. `count` packets were due. The packets with the indices in `unread`
+    /// were not processed, and are put back into the calendar.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
@@ -121,7 +122,8 @@ impl<T: Copy + Default> Network<T> {
         Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
-    /// Processes, one switch after the other, all arrivals in the open window up to `until`, and sends all packets that are due by `until`.
+    /// Processes, one switch after the other, all arrivals in the open time window up to `until`, and sends all packets that are due by
+    /// `until`.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
         if !self.by_window {
             return;
@@ -155,7 +157,7 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
-    /// Processes the packets that arrive at a switch in the open window up to `until`, in order of time and rank.
+    /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
         let Self { calendar, sorter, routing, places, links, wires, waiting, .. } = self;
@@ -212,7 +214,7 @@ impl<T: Copy + Default> Network<T> {
         self.join(switch, node, way, found, packet, driver);
     }
 
-    /// Sends a packet from a host that runs window by window. `place` is the index of the host's link. Returns whether the transmission
+    /// Sends a packet from a host that runs in time windows. `place` is the index of the host's link. Returns whether the transmission
     /// starts at once.
     #[inline(always)]
     pub(super) fn send_by_window(
@@ -233,7 +235,7 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Passes an arriving packet to a port that has already sent all packets due before this arrival. `found` is the memory that
-    /// [`Port::room`] found, if it was called. Returns whether the transmission of the packet starts at once.
+    /// [`Port::room`] found, if that function was called. Returns whether the transmission of the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,
@@ -270,7 +272,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Calls [`Self::depart`]. This function is not inlined, because few links are observed or lead to another partition.
+    /// Calls [`Self::depart`] for a link that is observed or leads to another partition. Not inlined, because such links are few.
     #[inline(never)]
     fn depart_watched(
         &mut self,
@@ -318,8 +320,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns it with its time.
-    /// Returns `None` when all due packets have been sent.
+    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns this departure and
+    /// its time. Returns `None` when all due packets have been sent.
     #[inline(always)]
     fn send_until(&mut self, place: u32, until: Instant) -> Option<(Instant, Unusual<T>)> {
         let Self { links, nodes, dropped, calendar, tally, .. } = self;
@@ -404,7 +406,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Starts to run the network's switches window by window instead of event by event. All events before `now` must have fired.
+    /// Starts to run the network's switches in time windows instead of event by event. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -434,7 +436,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Starts to run the network's switches event by event instead of window by window. Must be called at the end of a window.
+    /// Starts to run the network's switches event by event instead of in time windows. Must be called at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
@@ -457,7 +459,7 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
-    /// Sets whether NICs also send without events while switches run window by window. Allowed only if no host reacts to departures.
+    /// Sets whether NICs also send without events while switches run in time windows. Allowed only if no host reacts to departures.
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;

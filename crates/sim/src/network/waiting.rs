@@ -1,4 +1,4 @@
-//! Ports with waiting packets at nodes that run window by window, and the order in which these ports send.
+//! Ports with waiting packets at nodes that run in time windows, and the order in which these ports send.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use shallows_switch::port::Ingress;
 
 use crate::network::event::LinkRank;
 
-/// Order in which the ports of a switch send their packets of one window.
+/// Order in which the ports of a switch send their packets of one time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Port by port. Allowed if the decisions of a port do not depend on other ports.
@@ -62,13 +62,13 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Returns an entry without waiting packets for a switch. The arguments are the values of the fields with the same names.
+    /// Returns an entry for a switch, without waiting packets. The arguments are the values of the fields with the same names.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
         Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// Returns an entry without waiting packets for all hosts. Ports of hosts have the first indices, before the ports of switches. Hosts
+    /// Returns an entry for all hosts, without waiting packets. Ports of hosts have the first indices, before the ports of switches. Hosts
     /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)

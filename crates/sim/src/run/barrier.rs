@@ -1,7 +1,6 @@
 //! A barrier for the threads of a run. If one thread panics, the barrier releases all others.
 //!
-//! All shared state has types of the module `sync`, so that a test can replace them with those of a model checker
-//! (`tests/barrier.rs`).
+//! All shared state has types of the module `sync`. A test (`tests/barrier.rs`) replaces these types with those of a model checker.
 
 use std::sync::PoisonError;
 
@@ -70,7 +69,7 @@ impl Barrier {
         self.wake(|| self.broken.store(true, Ordering::Release));
     }
 
-    /// Changes the state that sleeping threads wait for, and wakes them.
+    /// Changes the state that sleeping threads wait for, and wakes these threads.
     fn wake(&self, change: impl FnOnce()) {
         let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         change();
@@ -80,7 +79,7 @@ impl Barrier {
     }
 }
 
-/// Guard that gives up the barrier if its thread panics.
+/// Guard that calls [`Barrier::give_up`] if its thread panics.
 pub(crate) struct Alarm<'barrier>(pub(crate) &'barrier Barrier);
 
 impl Drop for Alarm<'_> {

@@ -1,4 +1,4 @@
-//! Merges the measurements of a run's worlds into the report of the run.
+//! Merges the measurements of all partitions into the report of a run.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::network::event::Ranks;
 use crate::run::world::World;
 use crate::traffic::Names;
 
-/// Measurements that belong to the whole run instead of one world.
+/// Measurements that belong to the whole run instead of one partition.
 #[derive(Debug)]
 pub(crate) struct Whole {
     /// Time at which the run ended.
     pub(crate) end: Instant,
-    /// Names of the flows with a discarded trace.
+    /// Names of the flows whose traces were discarded.
     pub(crate) forgotten: Vec<u32>,
     /// Number of captured packets, for each capture.
     pub(crate) captured: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Threads that exist for the whole run and sleep between stretches (series of windows).
+//! Threads that exist for the whole run and sleep between stretches (series of time windows).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,14 +8,14 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// Additional threads of a run, besides the thread that advances it.
+/// Threads of a run besides the thread that advances the run.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread that receives partitions through a channel for each stretch (a series of windows), and returns them through another channel
-/// after the stretch.
+/// Thread that receives partitions through one channel before each stretch (series of time windows), and returns them through another
+/// channel after the stretch.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
@@ -23,7 +23,7 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// Work of one thread in a stretch (a series of windows): the partitions that it runs.
+/// Work of one thread in a stretch (series of time windows): the partitions that the thread runs.
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
@@ -32,7 +32,7 @@ struct Task {
     first: usize,
 }
 
-/// State shared by all threads of a stretch (a series of windows).
+/// State shared by all threads of a stretch (series of time windows).
 #[derive(Debug)]
 struct Meeting {
     stretch: Stretch,
@@ -40,8 +40,8 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Runs a stretch (a series of windows) on several threads. Each element of `shares` is the number of partitions that one thread runs.
-    /// The calling thread runs the first share. Returns the state of the stretch and the schedule.
+    /// Runs a stretch (series of time windows) on several threads. Each element of `shares` is the number of partitions that one thread
+    /// runs. The calling thread runs the first share. Returns the state of the stretch and the schedule.
     ///
     /// # Panics
     ///
@@ -66,7 +66,7 @@ impl Crew {
                 partitions: std::mem::replace(&mut rest, after),
                 first,
             };
-            // Sending fails only if the thread has panicked; `take_back` reports the panic.
+            // Sending fails only if the receiving thread has panicked; `take_back` reports the panic.
             drop(member.tasks.send(task));
             first += share;
         }
@@ -98,7 +98,7 @@ impl Drop for Crew {
     fn drop(&mut self) {
         for Member { tasks, done, thread } in self.members.drain(..) {
             drop((tasks, done));
-            // If this thread has panicked, its panic has been reported, or the panic of another thread ends the run.
+            // If the joined thread has panicked, either its panic has been reported, or the panic of another thread ends the run.
             drop(thread.join());
         }
     }

@@ -3,27 +3,27 @@
 use crate::network::division::Division;
 use crate::run::partition::Partition;
 
-/// Critical path of a run for several numbers of cores: the number of events of the busiest core, summed over all windows.
+/// Lengths of a run's critical path on different numbers of cores: the number of events of the busiest core, summed over all time windows.
 ///
-/// The speed-up over one core is at most the number of all events divided by this sum. It is smaller in practice, because barriers and the
-/// exchange of packets take time. The bound assumes that all events take the same time.
+/// The speed-up over one core is at most the number of all events divided by this sum. The real speed-up is smaller, because barriers and
+/// the exchange of packets take time. The bound assumes that all events take the same time.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,
-    /// Number of events of each partition before the current window.
+    /// Number of events of each partition before the current time window.
     fired: Vec<u64>,
     events: u64,
 }
 
-/// Assignment of partitions to `cores` cores, with the length of the critical path.
+/// Assignment of partitions to `cores` cores, and the resulting length of the critical path.
 #[derive(Debug)]
 struct Dealt {
     cores: u32,
     /// Core of each partition.
     core_of: Vec<u32>,
-    /// Number of events of each core in the current window.
+    /// Number of events of each core in the current time window.
     events: Vec<u64>,
-    /// Length of the critical path: number of events of the busiest core, summed over all windows.
+    /// Length of the critical path: number of events of the busiest core, summed over all time windows.
     longest: u64,
 }
 
@@ -40,7 +40,7 @@ impl CriticalPath {
         Self { dealt: cores.iter().map(dealt).collect(), fired: vec![0; partitions], events: 0 }
     }
 
-    /// Adds the events of a window. Called when all partitions have run this window.
+    /// Adds the events of a time window. Called after all partitions have run this window.
     pub(crate) fn on_window(&mut self, partitions: &[Partition]) {
         for ((number, partition), fired) in partitions.iter().enumerate().zip(&mut self.fired) {
             let events = partition.events() - std::mem::replace(fired, partition.events());
@@ -55,7 +55,7 @@ impl CriticalPath {
         }
     }
 
-    /// Returns pairs of a number of cores and the upper bound on the speed-up over one core.
+    /// Returns each number of cores, with the upper bound on its speed-up over one core.
     pub(crate) fn speed_ups(&self) -> Vec<(u32, f64)> {
         let speed_up = |dealt: &Dealt| (dealt.cores, self.events as f64 / dealt.longest.max(1) as f64);
         self.dealt.iter().map(speed_up).collect()

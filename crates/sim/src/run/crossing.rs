@@ -11,16 +11,16 @@ use crate::network::Arriving;
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
     pub(crate) packets: Vec<Arriving<PacketRef>>,
-    /// Whether the other partition uses a different packet store, so that the bodies move with the packets.
+    /// Whether the other partition uses a different packet store. If so, the packets' bodies must be moved to that store.
     pub(crate) is_far: bool,
     pub(crate) bodies: Bodies,
 }
 
-/// Number of packets between prefetching a body and moving it.
+/// Distance, in packets, between the packet whose body is prefetched and the packet whose body is moved.
 const AHEAD: usize = 8;
 
 impl Crossings {
-    /// Moves the bodies out of the packet store.
+    /// Moves the bodies of these packets out of the packet store.
     fn take_bodies(&mut self, store: &mut Packets) {
         for (number, packet) in self.packets.iter().enumerate() {
             if let Some(later) = self.packets.get(number + AHEAD) {
@@ -36,17 +36,17 @@ impl Crossings {
     }
 }
 
-/// Links to other partitions, and the packets that left through them since the last collection.
+/// Links to other partitions, and the packets sent on these links since the last call of [`Self::collect`].
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// For each exit: index of the other partition in `neighbours`, and index of the far end in that partition.
+    /// For each exit (link to another partition): index of that partition in `neighbours`, and index of the link's far end there.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
     /// Indices of the neighbours (other partitions) with packets to collect.
     addressed: Vec<u32>,
 }
 
-/// Partition to which links from this partition lead, with the packets sent to it.
+/// Partition at the far end of links from this partition, and the packets sent to that partition.
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
@@ -56,8 +56,8 @@ struct Neighbour {
 }
 
 impl Exits {
-    /// Adds a link that leads to another partition, and returns the index of its exit. `partition` is the partition of the link's far end,
-    /// and `wire` the index of the far end there.
+    /// Adds a link to another partition, and returns the link's index among the exits. The link's far end is in `partition`, at the index
+    /// `wire`.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
@@ -68,13 +68,13 @@ impl Exits {
         u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 links")
     }
 
-    /// Returns whether there are exits.
+    /// Returns whether any link leads to another partition.
     #[inline]
     pub(crate) fn are_there(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// Sends a packet through an exit. The packet's body stays in the packet store until [`Self::collect`].
+    /// Sends a packet through an exit (link to another partition). The packet's body stays in the packet store until [`Self::collect`].
     #[inline(never)]
     pub(crate) fn leave(&mut self, exit: u32, at: Instant, header: Header, payload: PacketRef) {
         let (neighbour, wire) = self.ends[exit as usize];
@@ -85,7 +85,8 @@ impl Exits {
         left.push(Arriving { at, header, payload, wire });
     }
 
-    /// Discards the packets that were sent through this exit since the last collection, because the link is down. Returns their counts.
+    /// Discards the packets sent on a link to another partition since the last call of [`Self::collect`], after the link has gone down.
+    /// Returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left.packets;
@@ -103,8 +104,8 @@ impl Exits {
         lost
     }
 
-    /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
-    /// If the partition uses a different packet store, the bodies are moved out of `packets`.
+    /// Passes to `take` the packets sent to each partition since the last call of this function, and the partition's number. If the
+    /// partition uses a different packet store, the packets' bodies are moved out of `packets`.
     pub(crate) fn collect(&mut self, packets: &mut Packets, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
             let Neighbour { partition, is_near, left } = &mut self.neighbours[neighbour as usize];

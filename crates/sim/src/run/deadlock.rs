@@ -10,10 +10,10 @@ use crate::network::deadlock::{Pauses, Sender};
 use crate::run::end::Ending;
 use crate::run::world::World;
 
-/// Simulated time between two searches. A cycle of pauses counts as a deadlock if nothing in it has moved for this time.
+/// Simulated time between two searches. A cycle of pauses counts as a deadlock if no packet of the cycle has moved for this time.
 const PERIOD: Duration = Duration::from_micros(1_000);
 
-/// Result of advancing a run.
+/// Reason why a run stopped advancing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advance {
     /// The requested number of events has fired.
@@ -30,7 +30,7 @@ pub(crate) struct Search {
     ending: Ending,
     /// Time of the next search; `Instant::MAX` if no deadlock is possible.
     pub(crate) due: Instant,
-    /// For each group that paused its sender at the last search, the number of packets that had left the group.
+    /// For each priority group that paused its sender at the last search, the number of packets that had left the group.
     left: BTreeMap<Sender, u64>,
     pub(crate) found: Option<Deadlock>,
     /// Number of searches so far.
@@ -40,7 +40,7 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let ending = Ending::new(experiment);
-        // A watchdog ends a deadlock.
+        // A watchdog ends a deadlock, so no search is needed.
         let lasts = |lossless: &Lossless| lossless.cyclic && lossless.watchdog.is_none();
         let is_possible = experiment.network.lossless.as_ref().is_some_and(lasts);
         let due = if is_possible { ending.step_end(Instant::ZERO + PERIOD) } else { Instant::MAX };
@@ -56,7 +56,7 @@ impl Search {
         let cycle = pauses.cycle(|sender, group| self.left.get(&sender) == Some(&group.left));
         self.found = cycle.map(|cycle| Deadlock { at: self.due + Duration(1), cycle });
         self.left = pauses.groups.into_iter().map(|(sender, group)| (sender, group.left)).collect();
-        // Without pauses, nothing changes before the next event.
+        // Without pauses, no deadlock can arise before the next event.
         let last =
             if self.left.is_empty() { self.due.max(Instant(next.0.saturating_sub(1))) } else { self.due };
         self.due = match last.0.checked_add(2 * PERIOD.0) {

@@ -3,8 +3,8 @@
 //! Simulated time is divided into steps of equal length, which depends only on the scenario. The run ends at the end of the step in which
 //! its last flow completes. All counters and the end of the run are therefore the same for any number of partitions and threads: a thread
 //! may run beyond the last completion, but not beyond the end of that step. If sources of datagrams or echo requests have stop times, the
-//! run continues at least to the end of the step of the last stop. It then ends with the first step after which no packet is in a queue or
-//! in flight.
+//! run continues at least to the end of the step of the last stop. After that, the run ends with the first step after which no packet is in
+//! a queue or in flight.
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
@@ -48,7 +48,7 @@ impl Ending {
         self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
     }
 
-    /// Returns the end time of a run that is over. `now` is the time of its last event.
+    /// Returns the end time of a run that is over. `now` is the time of the run's last event.
     pub(crate) fn after(self, now: Instant) -> Instant {
         self.step_end(self.sources.map_or(now, |last| last.max(now))) + Duration(1)
     }

@@ -1,4 +1,4 @@
-//! Lower bound on the memory of a run that is not yet built, and memory of the records of a run in progress.
+//! Lower bound on the memory of a run that is not yet built, and current memory of the records of a run in progress.
 //!
 //! The lower bound contains only memory that the run certainly needs. It therefore contains neither waiting packets nor traces of changes,
 //! and it assumes that each sample contains a single port with a backlog.
@@ -15,7 +15,7 @@ use crate::run::simulation::Simulation;
 use crate::run::world::World;
 use crate::run::world::measured::Held;
 
-/// Memory that a run needs for one kind of objects.
+/// Memory that a run needs for one kind of object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// Number and kind of the objects, such as "300 flows".
@@ -42,8 +42,8 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Returns the memory of routing tables. A table has a route from every switch to every switch with hosts. Epochs with equal routes share
-/// a table.
+/// Returns the memory of routing tables. A table has a route from every switch to every switch with hosts. Epochs (intervals between
+/// network changes) with equal routes share a table.
 fn tables(experiment: &Experiment) -> Need {
     let first = &experiment.network.routing;
     let mut tables: Vec<_> =
@@ -54,7 +54,7 @@ fn tables(experiment: &Experiment) -> Need {
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
-/// Returns, for each kind of port, the memory that the buckets or bins of these ports need.
+/// Returns, for each kind of port, the memory of the buckets or bins of the ports' schedulers.
 fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
     let network = &experiment.network;
     network.ports.iter().enumerate().map(|(number, port)| {

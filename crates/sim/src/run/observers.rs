@@ -26,21 +26,21 @@ pub(crate) struct Observers {
     pub(crate) flows: FlowTracer,
     /// Sender of each traced flow that has begun, indexed by the flow's name.
     begun: BTreeMap<u32, Begun>,
-    /// Trace of each traced flow that begins in another partition. The first request of the flow's READ removes the entry.
+    /// Trace of each traced flow that begins in another partition. An entry is removed when the first request of the flow's READ arrives.
     coming: BTreeMap<u32, u16>,
-    /// Responders of traced READs that had responses left to send at the last record, by the flow's name.
+    /// Responders of traced READs, by the flow's name. When a responder has no responses left to send at a record, its entry is removed.
     responders: BTreeMap<u32, Place>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
     pint: Option<Pint>,
 }
 
-/// PINT at the ports of switches.
+/// Probabilistic in-band telemetry (PINT) at the ports of switches.
 #[derive(Debug)]
 struct Pint {
     config: pint::Config,
     seed: u64,
-    /// Utilisation and random numbers of each port, by link.
+    /// Utilisation and random numbers of each port, by the number of the port's link.
     ports: BTreeMap<u32, (PortUtilisation, Stream)>,
 }
 
@@ -120,13 +120,14 @@ impl Observers {
         }
     }
 
-    /// Adds a flow of another partition that trace number `trace` has chosen. If the flow is a READ, its responder may be in this
+    /// Registers a flow of another partition that trace number `trace` records. If the flow is a READ, its responder may be in this
     /// partition.
     pub(crate) fn expect_responder(&mut self, flow: u32, trace: u16) {
         self.coming.insert(flow, trace);
     }
 
-    /// Records a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be recorded.
+    /// Records that a request of a flow's READ has reached the responder in `place`. Returns whether every change of the responder must be
+    /// recorded.
     pub(crate) fn responder_begins(&mut self, flow: u32, place: Place) -> bool {
         if let Some(trace) = self.coming.remove(&flow) {
             self.flows.expect(flow, trace);
@@ -144,7 +145,7 @@ impl Observers {
         self.flows.note_responder(now, flow, readings_of_responder(control));
     }
 
-    /// Records the state of the responders in a trace that has an interval.
+    /// Records the state of the responders in a trace that records at intervals.
     fn sample_responders(&mut self, number: u32, now: Instant, hosts: &Hosts) {
         let Self { flows, responders, .. } = self;
         responders.retain(|&flow, &mut place| {
@@ -159,7 +160,7 @@ impl Observers {
         });
     }
 
-    /// Records the state of the senders in a trace that has an interval. Returns the time of the trace's next record.
+    /// Records the state of the senders in a trace that records at intervals. Returns the time of the trace's next record.
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
         for flow in flows {
@@ -206,14 +207,15 @@ fn part_of(end: u64, bytes: &Range<u64>) -> f64 {
     (end.clamp(bytes.start, bytes.end) - bytes.start) as f64
 }
 
-/// Returns the quantities of the responder of READs, in the order of `QUANTITIES`. The other quantities come from the requester.
+/// Returns the traced quantities that the responder of READs measures, in the order of `QUANTITIES`. The requester measures the other
+/// quantities.
 fn readings_of_responder(control: ControlState) -> Readings {
     let rate = control.rate.0 as f64 * 1e-9;
     [None, None, control.alpha, None, None, None, None, Some(rate)]
 }
 
-/// Returns the quantities of the requester of READs, in the order of `QUANTITIES`. The rate comes from the responder; neither end has a
-/// window.
+/// Returns the traced quantities that the requester of READs measures, in the order of `QUANTITIES`. The responder measures the rate.
+/// Neither has a congestion window.
 fn readings_of_reads(requester: &ReadRequester, bytes: &Range<u64>) -> Readings {
     let in_flight = requester.in_flight().0 as f64;
     let received = part_of(requester.received(), bytes);

@@ -1,4 +1,4 @@
-//! A partition of the network with its world and event queue, and the mail between partitions (packets and announced flows).
+//! A partition of the network with its simulated state and event queue, and the mail between partitions (packets and announced flows).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,18 +17,18 @@ use crate::traffic::Newcomer;
 pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, these bodies are in its
-    /// world.
+    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, the bodies are in this
+    /// partition's world instead.
     store: Arc<Mutex<Packets>>,
-    /// Number of windows that the partition has run.
+    /// Number of time windows that the partition has run.
     pub(crate) visits: u64,
-    /// Whether the partition's last window had at least as many events as the partition has links. The next window then probably needs most
-    /// of the partition's state.
+    /// Whether the partition's last time window had at least as many events as the partition has links. If so, the next window probably
+    /// needs most of the partition's state.
     is_busy: bool,
 }
 
-/// Packets and announced flows that partitions receive in one window, with a letterbox for each partition. Other partitions sent them in
-/// the previous window.
+/// Packets and announced flows that partitions receive in one time window. Other partitions sent them in the previous window. Each
+/// partition has a letterbox.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
@@ -42,7 +42,7 @@ struct Letterbox {
 
 #[derive(Debug, Default)]
 struct Letters {
-    /// Packets from other partitions, with one entry for each partition that has sent some.
+    /// Packets from other partitions: one entry for each partition that has sent packets.
     crossings: Vec<Crossings>,
     /// Empty entries for reuse by senders.
     spare: Vec<Crossings>,
@@ -54,7 +54,8 @@ impl Partition {
         Self { world, queue, store, visits: 0, is_busy: false }
     }
 
-    /// Prefetches the partition's state if the partition is busy. The state left the cache while other partitions of the thread ran.
+    /// Prefetches the partition's state if its last time window had many events. The state left the cache while other partitions of the
+    /// thread ran.
     pub(crate) fn prefetch(&self) {
         if self.is_busy {
             self.queue.prefetch();
@@ -73,14 +74,14 @@ impl Partition {
         self.world.run(&mut self.queue, until, u64::MAX);
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
-            // The partition of the receiver reads the announcement in the next window, before packets of the flow arrive there.
+            // The partition of the receiver reads the announcement in the next time window, before packets of the flow arrive there.
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Puts the packets of letterbox `number` of `mail` on their links, and announces its flows. Must be called outside a window.
+    /// Reads letterbox `number` of `mail`: puts the packets on their links, and announces the flows. Must be called between time windows.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +90,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Reads a letterbox as [`Self::read`] does. The packet store must already be in the world.
+    /// Reads a letterbox like [`Self::read`]. The partition's packet store must already be in its world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
@@ -120,7 +121,7 @@ impl Partition {
         self.world.events(&self.queue)
     }
 
-    /// Returns the number of events that have fired at the partition's nodes.
+    /// Returns the number of events that have fired at the partition's hosts and switches.
     pub(crate) fn events(&self) -> u64 {
         self.fired() - self.world.tally().events_of_no_node
     }
@@ -133,7 +134,7 @@ impl Mail {
         Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// Returns the time of the earliest event in the messages that this partition has not yet read; `Instant::MAX` if there are none.
+    /// Returns the time of the earliest event that this partition's mail will cause; `Instant::MAX` without mail.
     pub(crate) fn first(&self, partition: usize) -> Instant {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
@@ -145,7 +146,7 @@ impl Mail {
         letters.open().flows.push(newcomer);
     }
 
-    /// Moves packets to the letterbox of this partition. There must be at least one packet.
+    /// Moves packets, at least one, to the letterbox of this partition.
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());

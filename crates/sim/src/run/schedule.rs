@@ -1,4 +1,4 @@
-//! Determines the end of each window, draws the flows that arrive in it, and ends the run.
+//! Determines the end of each time window, draws the flows that arrive in the window, and ends the run.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::run::end::{Ending, step_end};
 use crate::run::partition::Mail;
 use crate::traffic::{Here, Names, Newcomer, Traffic};
 
-/// Decisions that are made between two windows for all partitions together.
+/// Decisions that are made between two time windows for all partitions together.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     division: Division,
@@ -25,10 +25,10 @@ pub(crate) struct Schedule {
     finished: bool,
 }
 
-/// Decision made after one window and before the next one.
+/// Decision made between two time windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next window, given by its last instant.
+    /// The run continues with the time window that ends at this instant.
     Window(Instant),
     /// A search for deadlocks is due.
     Search,
@@ -36,7 +36,7 @@ pub(crate) enum Next {
     End,
 }
 
-/// Workloads that do not react to flows. Their flows are drawn in advance, window by window.
+/// Workloads that do not react to flows. Their flows are drawn in advance, one time window at a time.
 #[derive(Debug)]
 struct Drawing {
     traffic: Traffic,
@@ -90,7 +90,7 @@ impl Schedule {
         &self.division
     }
 
-    /// Returns the workloads that do not react to flows. Their counts include the flows of the open window.
+    /// Returns the workloads that do not react to flows. Their flow counts include the current time window.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.drawing.traffic
     }
@@ -105,9 +105,9 @@ impl Schedule {
         self.arrivals.not_before()
     }
 
-    /// Determines the next window, and announces in `mail` the flows that arrive in that window. `earliest` is a lower bound on the next
-    /// event of all partitions, and `search` is the time of the next search for deadlocks. `state` is called only if its counts can end the
-    /// run.
+    /// Determines the next time window, and announces in `mail` the flows that arrive in that window. `earliest` is a lower bound on the
+    /// next event of all partitions, and `search` is the time of the next search for deadlocks. `state` returns the counts of all
+    /// partitions. It is called only if these counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,

@@ -31,7 +31,7 @@ pub struct Simulation {
     windows: Option<Windows>,
     ending: Ending,
     search: Search,
-    /// Whether every flow of a single partition is complete. The run then continues step by step until it is over ([`Ending`]).
+    /// Whether every flow of a run with a single partition is complete. If so, the run continues step by step until its end ([`Ending`]).
     closing: bool,
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
@@ -64,22 +64,22 @@ pub struct Progress {
 /// Number of events after which captured packets are written to files. The packets captured during these events take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
-/// the queues of large networks fill during them.
+/// Number of events after which the number of partitions per thread is decided. During these events, which take less than a second of wall
+/// time, the queues of large networks fill.
 const TRIAL: u64 = 1 << 20;
 
-/// Number of events per window of a partition above which several partitions per thread are faster.
+/// Number of events per time window of a partition above which several partitions per thread are faster than one.
 const WORTH_A_VISIT: u64 = 50;
 
-/// Number of directed links above which a network keeps several partitions per thread even with few events. Such a network exceeds the
-/// cache with any number of events.
+/// Number of directed links above which a run keeps several partitions per thread even with few events, because the network exceeds the
+/// cache in any case.
 const NEVER_ONE: usize = 8_192;
 
 /// Time at which a run without `stop.at` ends in any case. A run reaches this time only if a flow has no path, so that its retransmission
 /// timer backs off again and again. 100 days are half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
-/// Opens sinks that discard all data.
+/// Opens a sink that discards all data.
 ///
 /// # Errors
 ///
@@ -134,8 +134,8 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// Builds the network with this division, or as one partition, and runs its switches event by event or window by window, as `execution`
-    /// states. Writes each capture to the sink that `open` returns for its name.
+    /// Builds the network with this division; without a division, builds it as one partition. `execution` selects how switches run. Writes
+    /// each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Simulation {
     }
 
     /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
-    /// switches run window by window, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
+    /// switches run in time windows, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
     /// events here, so that the call also returns if nothing else happens.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.fired().saturating_add(events);
@@ -201,7 +201,7 @@ impl Simulation {
         self.progress()
     }
 
-    /// Searches for a deadlock; a deadlock ends the run. Returns whether there is a deadlock.
+    /// Searches for a deadlock, and ends the run if there is one. Returns whether there is a deadlock.
     fn search_deadlock(&mut self) -> bool {
         let bound = |partition: &Partition| partition.world.not_before(&partition.queue);
         let arrival = self.windows.iter().map(Windows::not_before);
@@ -210,9 +210,9 @@ impl Simulation {
         self.search.run(worlds, next)
     }
 
-    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If a partition has
-    /// few events per window, restarts the run with one partition per thread and fires as many events as before. Results do not depend on
-    /// this decision.
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per time window. If a partition
+    /// has few events per window, restarts the run with one partition per thread and fires as many events as before. Results do not depend
+    /// on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -231,8 +231,7 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Writes the captured packets whose order is final, because later packets cannot precede them. With several partitions, these are all
-    /// captured packets.
+    /// Writes those captured packets that no later packet can precede. With several partitions, these are all captured packets.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -341,7 +340,7 @@ impl Simulation {
         self.partitions.len()
     }
 
-    /// Returns the number of windows that ran on several threads. Windows with few events run on one thread.
+    /// Returns the number of time windows that ran on several threads. Windows with few events run on one thread.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
@@ -362,8 +361,8 @@ impl Simulation {
         }
     }
 
-    /// Returns pairs of a number of cores and an upper bound on the speed-up over one core. The bound assumes that all events take the same
-    /// time and that all other work takes no time. Empty unless [`Self::follow_critical_path`] was called.
+    /// Returns each number of cores, with an upper bound on its speed-up over one core. The bound assumes that all events take equal time
+    /// and all other work takes none. Empty unless [`Self::follow_critical_path`] was called.
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()
@@ -417,7 +416,7 @@ impl Simulation {
     }
 }
 
-/// Builds the partitions of a network at time zero. Also returns the windows in which they run; `None` for a single partition.
+/// Builds the partitions of a network at time zero. Also returns the time windows in which they run; `None` for a single partition.
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,

@@ -1,4 +1,4 @@
-//! A stretch: a sequence of windows that run on a fixed number of threads.
+//! A stretch: a series of time windows that a fixed number of threads runs.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,18 +10,18 @@ use crate::run::deadlock::Advance;
 use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::{Next, RunCounts, Schedule};
 
-/// Wall clock. It affects the number of threads and the end of a stretch, but never the results.
+/// Wall clock. It affects the number of threads and the end of a stretch (series of time windows), but never the results.
 #[expect(clippy::disallowed_types)]
 pub(crate) type Clock = std::time::Instant;
 
-/// State of a stretch (a series of windows) that its threads share: counts and mail of the partitions, and the barrier.
+/// State that the threads of a stretch (series of time windows) share: counts and mail of the partitions, and the barrier.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail (packets and announced flows) of two windows. In each window, partitions read from one element and write to the other. The
+    /// Mail (packets and announced flows) of two time windows. In each window, partitions read from one element and write to the other. The
     /// roles swap after each window.
     mail: [Mail; 2],
-    /// Last instant of the open window; `NONE` if the stretch or the run is over.
+    /// Last instant of the current time window; `NONE` if the stretch (series of windows) or the run is over.
     until: AtomicU64,
     windows: AtomicU64,
     limits: Limits,
@@ -33,18 +33,18 @@ pub(crate) struct Stretch {
     barrier: Barrier,
 }
 
-/// Limits at which a stretch (a series of windows) ends.
+/// Limits at which a stretch (series of time windows) ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Limit on the number of events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Limit on the seconds of wall time since the stretch began; `None` for no limit.
+    /// Limit on the wall time of the stretch (series of time windows), in seconds; `None` for no limit.
     pub(crate) seconds: Option<f64>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
 }
 
-/// Counts of one partition after its last window.
+/// Counts of one partition after its last time window.
 #[derive(Debug)]
 struct Entry {
     /// Lower bound on the time of the partition's next event.
@@ -80,8 +80,7 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch (a series of windows) of these partitions. `mail` is their mail; `barrier` is for the threads that will run the
-    /// stretch.
+    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads of the stretch.
     pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
@@ -96,17 +95,17 @@ impl Stretch {
         }
     }
 
-    /// Returns the number of windows that the stretch has opened.
+    /// Returns the number of time windows that the stretch (series of windows) has opened.
     pub(crate) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
     }
 
-    /// Returns the seconds of wall time since the stretch began.
+    /// Returns the seconds of wall time since the stretch (series of time windows) began.
     pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Returns the reason for which the stretch has ended.
+    /// Returns the reason for which the stretch (series of time windows) has ended.
     pub(crate) fn ended(&self) -> Advance {
         if self.is_last.load(Ordering::Relaxed) {
             Advance::End
@@ -126,7 +125,8 @@ impl Stretch {
             || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
     }
 
-    /// Opens the next window, or ends the stretch or the run. `read` is the index of the mail that is read in this window.
+    /// Opens the next time window, or ends the stretch (series of windows) or the run. `read` is the index of the mail to read in this
+    /// window.
     pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
         let next = if self.is_over() {
             None
@@ -158,13 +158,13 @@ impl Stretch {
         (until != NONE).then_some(Instant(until))
     }
 
-    /// Returns a lower bound on the time of the next event in this partition, including events caused by mail that is not yet read.
+    /// Returns a lower bound on the time of the next event in this partition, including events that the mail at index `read` will cause.
     fn next(&self, partition: usize, read: usize) -> Instant {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs one window, up to the time `until`, in each of `partitions` that has an event or mail in this window. `first` is the number of
-    /// the first partition.
+    /// Runs one time window, up to `until`, in each of `partitions` that has an event or mail in this window. `first` is the number of the
+    /// first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {
@@ -178,7 +178,8 @@ impl Stretch {
         }
     }
 
-    /// Runs all windows of the stretch in these partitions, in parallel with other threads. `first` is the number of the first partition.
+    /// Runs all time windows of the stretch (series of windows) in these partitions, in parallel with other threads. `first` is the number
+    /// of the first partition.
     pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;
@@ -190,7 +191,7 @@ impl Stretch {
         }
     }
 
-    /// Ends the stretch: each partition reads its remaining mail. Returns the empty mail for reuse.
+    /// Ends the stretch (series of time windows): each partition reads its remaining mail. Returns the empty mail for reuse.
     pub(crate) fn deliver(self, partitions: &mut [Partition]) -> [Mail; 2] {
         for mail in &self.mail {
             for (number, partition) in partitions.iter_mut().enumerate() {

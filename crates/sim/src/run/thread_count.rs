@@ -1,14 +1,14 @@
 //! Choice of the number of threads, based on the measured speed of a run.
 //!
-//! Results are the same on any number of threads, so a run can change their number at any time. Threads with a barrier are slower
-//! than one thread if other processes use their cores: each window then waits for a thread that the kernel has suspended.
+//! Results are the same on any number of threads, so a run can change their number at any time. Threads with a barrier are slower than one
+//! thread if other processes use their cores: each time window then waits for a thread that the kernel has suspended.
 
-/// Choice of the number of threads. From time to time, a run tries a different number and keeps the faster one.
+/// Choice of the number of threads. From time to time, a run tries another number and keeps the faster of the two.
 ///
 /// Between two trials, the run uses the current number for at least [`SHARE`] times the duration of a trial. Each trial without a large
-/// difference doubles this time, up to [`PATIENCE`] times its minimum. A trial and its warm-up may run at half the speed, but take at most
-/// 1/17 of a run. A new number is measured only after a warm-up of [`TRIAL`] seconds, in which threads wake, move to different cores and
-/// fill their caches.
+/// difference in speed doubles this time, up to [`PATIENCE`] times its minimum. A trial and its warm-up may run at half the speed, but take
+/// at most 1/17 of a run. A new number is measured only after a warm-up of [`TRIAL`] seconds, in which threads wake, move to different
+/// cores and fill their caches.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadCount {
     most: u32,
@@ -37,8 +37,8 @@ struct Measured {
     seconds: f64,
 }
 
-/// Duration of a trial in seconds, after a warm-up of the same duration. It comprises several hundred windows and several time slices of
-/// the kernel.
+/// Duration of a trial in seconds, after a warm-up of the same duration. A trial comprises several hundred time windows and several time
+/// slices of the kernel.
 const TRIAL: f64 = 0.01;
 
 /// Seconds between two evaluations of the current number of threads.
@@ -47,19 +47,19 @@ const LOOK: f64 = 0.04;
 /// Smallest ratio of the time between two trials to the duration of a trial without its warm-up.
 const SHARE: f64 = 32.0;
 
-/// Largest factor by which trials without a large difference can lengthen the time between two trials.
+/// Largest factor by which trials without a large difference in speed can lengthen the time between two trials.
 const PATIENCE: f64 = 8.0;
 
 /// Smallest speed-up at which a larger number of threads replaces a smaller one. It is above 1, because more threads take cores from other
 /// processes. A smaller number replaces a larger one if it is at least as fast.
 const WORTH_IT: f64 = 1.1;
 
-/// Ratio of the rate to its previous average below which the next trial is brought forward, because other processes have probably begun to
-/// run.
+/// Ratio of the rate to its previous average. Below this ratio, the next trial is brought forward, because other processes have probably
+/// begun to run.
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
-    /// Returns a choice among 1 to `most` threads that begins with `most`.
+    /// Returns a choice among 1 to `most` threads. The run begins with `most` threads.
     pub(crate) fn new(most: u32) -> Self {
         Self {
             most,

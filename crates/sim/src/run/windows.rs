@@ -1,4 +1,4 @@
-//! Runs the partitions of a network in windows, on one thread or several.
+//! Runs the partitions of a network in time windows, on one thread or several.
 //!
 //! Simulated time is divided into windows. A window is as long as the shortest delay between two partitions. Within a window, partitions
 //! run independently, because packets to other partitions arrive in a later window. Between two windows, the flows of the next window are
@@ -31,27 +31,28 @@ pub(crate) struct Windows {
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
-    /// Mean number of events per window in the last stretch (series of windows).
+    /// Mean number of events per time window in the last stretch (series of windows).
     density: u64,
-    /// Number of windows that ran on several threads.
+    /// Number of time windows that ran on several threads.
     pub(crate) threaded_windows: u64,
-    /// Critical path, if requested. It is measured only if the run uses one thread.
+    /// Critical path, if requested. Measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Letterboxes of partitions, empty between two stretches (series of windows); kept to avoid allocations.
+    /// Letterboxes of partitions, empty between two stretches (series of time windows); kept to avoid allocations.
     mail: [Mail; 2],
 }
 
-/// Number of events per window at and above which several threads save more time than the barrier costs (a few microseconds).
+/// Number of events per time window at and above which several threads save more time than the barrier costs (a few microseconds).
 const DENSE: u64 = 100;
 
-/// Number of times that a thread spins at the barrier before it sleeps. This takes a few microseconds, about as long as waking a thread.
-/// With more threads than cores, a thread sleeps at once, because other threads need its core.
+/// Number of times that a thread spins at the barrier before it sleeps. Spinning takes a few microseconds, about as long as waking a
+/// thread. With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
-/// Maximum number of events in a stretch on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The number of events per
-/// window is checked between stretches. A stretch is long, because waking its threads costs as much as several hundred events.
+/// Maximum number of events in a stretch (series of time windows) on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The
+/// number of events per window is checked between stretches. A stretch is long, because waking its threads costs as much as several hundred
+/// events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
@@ -100,7 +101,7 @@ impl Windows {
         self.schedule().division()
     }
 
-    /// Returns the workloads whose flows start independently of other flows. Their counts of flows include those of the current window.
+    /// Returns the workloads whose flows start independently of other flows. Their flow counts include the current time window.
     pub(crate) fn traffic(&self) -> &Traffic {
         self.schedule().traffic()
     }
@@ -115,7 +116,7 @@ impl Windows {
         self.schedule().finished()
     }
 
-    /// Returns the number of threads that run windows with many events. Windows with few events run on one thread.
+    /// Returns the number of threads that run time windows with many events. Windows with few events run on one thread.
     pub(crate) fn threads(&self) -> u32 {
         self.thread_count.as_ref().map_or_else(|| self.division().threads(), ThreadCount::threads)
     }
@@ -124,7 +125,7 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Runs one stretch (a series of windows), which ends after about `events` events or earlier. Returns the reason for its end.
+    /// Runs one stretch (series of time windows), which ends after about `events` events or earlier. Returns the reason for its end.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::fired).sum::<u64>();
         let hops = |partitions: &[Partition]| {
@@ -157,7 +158,7 @@ impl Windows {
         ended
     }
 
-    /// Runs a stretch on `threads` threads. Each thread runs its share of the partitions.
+    /// Runs a stretch (series of time windows) on `threads` threads. Each thread runs its share of the partitions.
     fn run_together(&mut self, partitions: &mut Vec<Partition>, threads: u32, stretch: Stretch) -> Stretch {
         let shares = self.division().shares_of(threads);
         let schedule = self.schedule.take().expect(HANDED_BACK);
@@ -166,7 +167,7 @@ impl Windows {
         stretch
     }
 
-    /// Runs a stretch on the calling thread, one partition after another.
+    /// Runs a stretch (series of time windows) on the calling thread, one partition after another.
     fn run_in_turn(&mut self, partitions: &mut [Partition], stretch: Stretch) -> Stretch {
         let schedule = self.schedule.as_mut().expect(HANDED_BACK);
         let mut read = 0;

@@ -1,7 +1,7 @@
 //! The simulated world: a network, its hosts, and the handling of events.
 //!
-//! Some events are handled by the hosts, which exchange packets with the network ([`crate::hosts`]). All other events are handled by the
-//! network, the packet generators and the observers ([`outside`]).
+//! Hosts handle some events, and exchange packets with the network ([`crate::hosts`]). The network, the packet generators and the observers
+//! handle all other events ([`outside`]).
 
 #[cfg(test)]
 mod agents;
@@ -117,7 +117,7 @@ impl World {
         queue.schedule(at, Event::new(class, index, self.outside.ranks));
     }
 
-    /// Transmits the next packet of a port when its link becomes free.
+    /// Transmits the next packet of a port when the port's link becomes free.
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
@@ -131,13 +131,13 @@ impl World {
         }
     }
 
-    /// Removes and returns the flows that have started since the last call and lead to other partitions, each with the partition of its
+    /// Removes and returns the flows to hosts of other partitions that have started since the last call, each with the partition of its
     /// receiver.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }
 
-    /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
+    /// Passes to `take` the packets sent to each other partition since the last call of this function, and the partition's number.
     pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Crossings)) {
         let ends = &mut self.outside.ends;
         ends.exits.collect(&mut ends.packets, take);
@@ -160,7 +160,8 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Swaps the packet store of this world with `packets`. Called before and after the world runs, because partitions share the store.
+    /// Swaps the packet store of this world with `packets`. Called before and after the world runs, because several partitions share one
+    /// store.
     pub(crate) fn exchange_packets(&mut self, packets: &mut Packets) {
         std::mem::swap(&mut self.outside.ends.packets, packets);
     }
@@ -280,7 +281,7 @@ impl World {
         self.schedule(next, Class::Sample, 0, queue);
     }
 
-    /// Records the ports of a trace that has an interval, and schedules its next record.
+    /// Records the ports of a trace that records at intervals, and schedules the trace's next record.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;
@@ -291,7 +292,7 @@ impl World {
         self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
-    /// Records the senders of a flow trace that has an interval, and schedules its next record.
+    /// Records the senders of a flow trace that records at intervals, and schedules the trace's next record.
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;

@@ -21,7 +21,7 @@ impl Announced {
         Self { waiting: vec![VecDeque::new(); workloads], ranks }
     }
 
-    /// Adds a flow. It must not arrive before the flows of its workload that were added earlier.
+    /// Adds a flow, which must not arrive before earlier flows of the same workload.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         let flow = newcomer.flow;
         let waiting = &mut self.waiting[usize::from(flow.workload)];

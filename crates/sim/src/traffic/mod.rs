@@ -213,15 +213,15 @@ impl Traffic {
         self.milestone(flow, Milestone::Acked, queue);
     }
 
-    /// Notifies the workload that a flow has reached a milestone. Does nothing if the flow is not from a list.
+    /// Notifies the workload that a flow has reached a milestone. Does nothing if the flow does not come from a list of flows.
     fn milestone(&mut self, flow: &FlowRecord, milestone: Milestone, queue: &mut EventQueue<Event>) {
         if let Some(listed) = flow.listed {
             self.tell(flow, queue, |workload, now| workload.on_milestone(listed, milestone, now));
         }
     }
 
-    /// Calls `tell` with the workload of this flow, and schedules the flow that results. That flow starts after all other events of its
-    /// time, so the order of notifications at one time does not affect results.
+    /// Calls `tell` with the workload of this flow, and schedules the flow that the workload starts in response. That flow starts after all
+    /// other events of its time, so the order of notifications at one time does not affect results.
     fn tell(
         &mut self,
         flow: &FlowRecord,

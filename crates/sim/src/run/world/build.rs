@@ -26,7 +26,7 @@ use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Here, Names, Traffic};
 
 impl World {
-    /// Builds the world of one site. Its ports record the packets that `captures` requests.
+    /// Builds the world of one site. The ports of the site record the packets that `captures` requests.
     pub(crate) fn new(
         experiment: &Experiment,
         division: Option<&Division>,

@@ -1,4 +1,4 @@
-//! Advances a world in time, event by event or window by window.
+//! Advances a world in time, event by event or in time windows.
 
 use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
@@ -6,15 +6,16 @@ use shallows_core::event::{self, EventQueue};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Number of packets between prefetching a connection and using it. Processing these packets takes about as long as a memory access.
+/// Number of packets processed between the prefetch of a connection and its use. Processing these packets takes about as long as a memory
+/// access.
 const AHEAD: usize = 4;
 
-/// Number of packets between prefetching the table entry of a connection and using the connection.
+/// Number of packets processed between the prefetch of a connection's table entry and the use of the connection.
 const AHEAD_OF_NAME: usize = 2 * AHEAD;
 
 impl World {
-    /// Runs until the time `until`, until the run is finished, or until `budget` events have fired. A window may exceed the budget. Returns
-    /// whether the call ended because of the budget.
+    /// Runs until the time `until`, until the run is finished, or until `budget` events have fired. A time window may exceed the budget.
+    /// Returns whether the call ended because of the budget.
     pub(crate) fn run(&mut self, queue: &mut EventQueue<Event>, until: Instant, budget: u64) -> bool {
         let enough = self.events(queue).saturating_add(budget);
         loop {
@@ -34,8 +35,8 @@ impl World {
         }
     }
 
-    /// Runs windows until the time `until`, until the run is finished, or until the total number of events is at least `enough`. Returns
-    /// whether the call ended because of `enough`.
+    /// Runs time windows until the time `until`, until the run is finished, or until the total number of events is at least `enough`.
+    /// Returns whether the call ended because of `enough`.
     fn run_windows(&mut self, queue: &mut EventQueue<Event>, until: Instant, enough: u64) -> bool {
         while self.events(queue) < enough {
             let first = self.not_before(queue);
@@ -53,8 +54,8 @@ impl World {
         true
     }
 
-    /// Runs the hosts up to the time `end` in the open window, or until the run is finished. Arriving packets are not events, but are
-    /// processed in the same order as if they were.
+    /// Runs the hosts up to the time `end` in the current time window, or until the run is finished. Arriving packets are processed without
+    /// events, but in the order in which events would fire.
     fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
         let mut order = std::mem::take(&mut self.order);
         let packets = self.outside.network.take_for_hosts(end, &mut order);
@@ -96,7 +97,7 @@ impl World {
         }
     }
 
-    /// Chooses whether switches run event by event or window by window, if the next check is due (`Pace::next`).
+    /// Chooses, if a check is due (`Pace::next`), whether switches run event by event or in time windows.
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
         let events = self.events(queue);
         if events < self.pace.next() {
@@ -121,12 +122,12 @@ impl World {
         queue.not_before().min(self.outside.network.not_before())
     }
 
-    /// Returns the time of the next event. If switches run window by window, returns a lower bound on this time.
+    /// Returns the time of the next event. If switches run in time windows, returns a lower bound on this time.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
         queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
-    /// Returns the number of fired events, including arrivals and departures at nodes that run window by window.
+    /// Returns the number of fired events, including arrivals and departures at nodes that run in time windows.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
         queue.handled() + self.outside.network.events()
     }
@@ -136,7 +137,7 @@ impl World {
         queue.now().max(self.outside.network.last())
     }
 
-    /// Advances switches up to the time `until` if they run window by window.
+    /// Advances switches up to the time `until` if they run in time windows.
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);

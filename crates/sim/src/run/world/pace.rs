@@ -1,19 +1,19 @@
-//! Choice between event-by-event and window-by-window execution of switches.
+//! Choice between executing switches event by event and in time windows.
 //!
 //! If a window has many events, it is faster to run one switch after the other through the window ([`crate::network`]). If a window has few
-//! events, it is faster to handle single events. Results are the same, so a run can change between the two at any time.
+//! events, it is faster to handle single events. Both give the same results, so a run can change between them at any time.
 
 use shallows_core::{Duration, Instant};
 
-/// Way to run switches: event by event or window by window. Affects only the speed of a run.
+/// Way to run switches: event by event or in time windows. Affects only the speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// Switches run event by event or window by window, depending on the recent number of events per window.
+    /// Switches run event by event or in time windows, depending on the recent number of events per window.
     #[default]
     Adaptive,
     /// Switches always run event by event.
     Events,
-    /// Switches always run window by window. If a link has no delay, they run event by event instead.
+    /// Switches always run in time windows. If a link has no delay, they run event by event instead.
     Windows,
 }
 
@@ -33,14 +33,14 @@ pub(super) struct Pace {
     patience: u32,
 }
 
-/// Number of events after which the run checks the number of events per window again.
+/// Number of events after which the run checks the number of events per time window again.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per window above which a run tries window-by-window execution.
+/// Number of events per time window above which a run tries window-by-window execution.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit below which switches run slower window by window than event by event. A visit is the execution of one switch,
-/// or of all hosts together, through one window.
+/// Number of events per visit below which switches run slower in time windows than event by event. A visit is the execution of one switch,
+/// or of all hosts together, through one time window.
 const WORTH_A_VISIT: u64 = 8;
 
 /// Maximum number of checks between a failed try of window-by-window execution and the next try.
@@ -67,8 +67,8 @@ impl Pace {
         }
     }
 
-    /// Returns whether switches must change to running window by window. `events` is the total number of events at time `now`; `window` is
-    /// the length of a window.
+    /// Returns whether switches must change to running in time windows. `events` is the total number of events at time `now`; `window` is
+    /// the length of a time window.
     pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
         if self.execution == Execution::Windows {
             return true;
