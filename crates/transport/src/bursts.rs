@@ -95,7 +95,7 @@ mod tests {
         let mut driven = Driven::new();
         // 65,536 / 1,460 = 44.9. Before the first sample there is no rate.
         assert_eq!((segments(FULL, &driven), segments(AUTOSIZED, &driven)), (44, 44));
-        // 11 segments and twice as much in 100 us are 313,671 bytes in 2^-10 s: more than 64 KB.
+        // Twice 11 segments in 100 us are 313,671 bytes in 2^-10 s: more than 64 KB.
         driven.ack(1, Flags::ACK);
         assert_eq!(segments(AUTOSIZED, &driven), 44);
         // One more acknowledgement, after 71.3 ms: SRTT = 7/8 · 100 us + 1/8 · 71.3 ms = 9 ms. Twice 12 segments in that time
@@ -120,10 +120,10 @@ mod tests {
         // cwnd is 12 and eight are outstanding: four may leave, a third.
         driven.ack(2, Flags::ACK);
         assert_eq!(next(AUTOSIZED, &driven), 4);
-        // The next burst is decided after the current one: three segments do not start one.
+        // Three segments are too few for the next burst, which is decided after the current one.
         driven.send();
         assert_eq!(next(AUTOSIZED, &driven), 0);
-        // A full burst leaves, however large the window: bursts of two segments.
+        // A full burst, here of two segments, leaves however large the window is.
         driven.ack(3, Flags::ACK);
         assert_eq!(next(Tso { largest: Bytes(2 * MSS), autosized: false }, &driven), 2);
     }

@@ -92,11 +92,12 @@ mod tests {
         let (mut pacer, start) = (Pacer::default(), driven.now);
         burst(&mut pacer, &driven, start, 10);
         burst(&mut pacer, &driven, start, 1);
-        // 3 us late: the next gap of 2 · 4,545.454 ns is shorter by 3 us: half of the first segment's time, and the rest.
+        // A burst that is 3 us late shortens the next gap of 2 · 4,545.454 ns by 3 us: by half of the first segment's time, and then by the
+        // rest.
         let late = pacer.next() + Duration::from_micros(3);
         burst(&mut pacer, &driven, late, 2);
         assert_eq!(pacer.next(), late + Duration(2 * 4_545_454 - 3_000_000));
-        // A millisecond late: the gap is shorter by half.
+        // A burst that is a millisecond late halves the gap.
         let late = pacer.next() + Duration::from_millis(1);
         burst(&mut pacer, &driven, late, 2);
         assert_eq!(pacer.next(), late + Duration(2 * (4_545_454 - 2_272_727)));

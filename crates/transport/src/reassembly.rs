@@ -61,7 +61,7 @@ impl Reassembly {
     }
 
     /// Returns the blocks to report with the acknowledgement `ack`, and their number. A duplicate comes first and is reported only once;
-    /// the block that contains it comes second if it is above `ack` (RFC 2883 §4).
+    /// the block that contains the duplicate comes second if that block is above `ack` (RFC 2883 §4).
     pub(crate) fn sack(&mut self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         let mut count = 0;

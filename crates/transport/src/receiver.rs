@@ -115,8 +115,8 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
-    /// Handles consecutive segments that the host has merged (GRO). The segments count individually and share an
-    /// acknowledgement.
+    /// Handles consecutive segments that the host has merged (GRO). Each segment counts towards a delayed acknowledgement; one
+    /// acknowledgement covers them all.
     #[inline(never)]
     pub fn on_merged(
         &mut self,
@@ -137,7 +137,7 @@ impl Receiver {
         acks
     }
 
-    /// Returns whether fewer segments have arrived since the last acknowledgement than require another one (RFC 5681 §4.2).
+    /// Returns whether too few segments have arrived since the last acknowledgement to require the next acknowledgement (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;
@@ -180,7 +180,7 @@ impl Receiver {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
         let in_order = self.accept(config, segment);
-        // ns-2 delays the acknowledgement of the segment that changes the echo like that of any other.
+        // ns-2 delays the acknowledgement of the segment that changes the echo, like the acknowledgement of any other segment.
         let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
         let waits = in_order && by_bytes && self.has_few(config);
         Acks { first: prior, second: self.acknowledge_unless(waits, config, now) }
@@ -244,8 +244,8 @@ impl Receiver {
     /// 5681 §4.2).
     #[inline]
     fn accept(&mut self, config: &Config, segment: &DataSegment) -> bool {
-        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: the first timestamp of a batch is echoed, so that the sample
-        // includes the delay. A timestamp older than the last echoed one is never echoed.
+        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: the first timestamp of a batch is echoed, so that the RTT sample includes
+        // the delay of the acknowledgement. A timestamp older than the last echoed one is never echoed.
         if segment.seq <= self.last_ack_sent && segment.tsval >= self.recent_timestamp {
             self.recent_timestamp = segment.tsval;
         }

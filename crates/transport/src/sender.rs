@@ -138,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// Returns the next segment to send now. After each call of another method, call this until it returns `None`.
+    /// Returns the next segment to send now. After each call of another method, call this method until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != ConnectionState::Open {
@@ -484,8 +484,8 @@ impl Sender {
         Duration::MAX
     }
 
-    /// Handles the rare parts of an acknowledgement. Returns whether it reveals a loss, and whether the timer
-    /// continues unchanged; removes from `growth` the bytes by which cwnd may not grow.
+    /// Handles the rare effects of an acknowledgement. Returns whether the acknowledgement reveals a loss, and whether the timer continues
+    /// unchanged; removes from `growth` the bytes by which cwnd may not grow.
     #[cold]
     fn on_ack_in_disorder(
         &mut self,

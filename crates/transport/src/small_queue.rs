@@ -55,7 +55,7 @@ mod tests {
 
     const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500), beside: 0 };
 
-    /// Returns the largest number of bytes that a connection may have waiting in its host.
+    /// Returns the largest number of a connection's bytes that may wait in its host.
     fn most(driven: &Driven) -> u64 {
         let full = |queued: &u64| RULE.is_full(driven.sender.pacing_rate(), Bytes(*queued));
         (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)
@@ -67,14 +67,15 @@ mod tests {
         assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(3_001)));
         // Before the first RTT sample there is no rate, and only `limit_output` applies.
         assert!(!RULE.is_full(None, Bytes(1 << 20)) && RULE.is_full(None, Bytes((1 << 20) + 1)));
-        // A burst counts in place of packets.
+        // Two bursts may always wait, instead of two packets.
         let of = |unit, queued| narrow.is_full_of(Bytes(unit), None, Bytes(queued));
         assert!(!of(60_000, 120_000) && of(60_000, 120_001));
     }
 
     #[test]
     fn buffers_are_larger_than_what_they_hold() {
-        // Linux 6.18 counts 832 bytes beside 1,448 of data: 780 beside a packet of 1,500. Seven packets are 15,960, above 14,677.
+        // Linux 6.18 adds 832 bytes to 1,448 bytes of data, which is 780 bytes more than a packet of 1,500. Seven packets are 15,960 bytes,
+        // above 14,677.
         let linux = SmallQueue { limit_output: Bytes(14_677), beside: 780, ..RULE };
         assert_eq!(linux.memory_of(Bytes(1_500), Bytes(10_500)), Bytes(15_960));
         assert!(!linux.is_full(None, Bytes(9_000)) && linux.is_full(None, Bytes(10_500)));
@@ -94,12 +95,13 @@ mod tests {
         // Slow start: cwnd is 11 segments. Twice 11 · 1460 bytes in 100 us are 321.2 MB/s, 313,671.9 bytes in 2^-10 s.
         assert_eq!(driven.sender.cwnd(), Bytes(11 * MSS));
         assert_eq!(most(&driven), 313_671);
-        // The timer fires with nine segments outstanding: ssthresh is 4.5 of them, cwnd one. Twice the outstanding 13,140 bytes
-        // in 100 us: 256,640.6.
+        // The timer fires with nine segments outstanding: ssthresh becomes 4.5 segments, and cwnd one. Twice the outstanding 13,140 bytes
+        // in 100 us are 256,640.6 bytes in 2^-10 s.
         driven.sender.on_timer(&driven.config, driven.now + Duration::from_secs(60));
         assert_eq!((driven.sender.cwnd(), driven.sender.ssthresh()), (Bytes(MSS), Bytes(9 * MSS / 2)));
         assert_eq!(most(&driven), 256_640);
-        // Slow start again, three segments: no longer below half of ssthresh. 1.2 times the seven outstanding ones: 119,765.6.
+        // Slow start again: cwnd is three segments, no longer below half of ssthresh. 1.2 times the seven outstanding segments are
+        // 119,765.6 bytes.
         driven.ack(2, Flags::ACK);
         driven.ack(3, Flags::ACK);
         assert_eq!(driven.sender.cwnd(), Bytes(3 * MSS));
@@ -114,7 +116,8 @@ mod tests {
         driven.ack(1, Flags::ACK);
         driven.sender.hold(&driven.config, true);
         assert!(driven.sender.is_held());
-        // Outstanding before each acknowledgement: 9, 8, 7, 6 segments. 11 < 18, 12 < 16 and 13 < 14, but 14 is not below 12.
+        // Before each acknowledgement, 9, 8, 7, 6 segments are outstanding. cwnd grows below twice that: at 11 < 18, 12 < 16 and 13 < 14,
+        // but not at 14 > 12.
         let windows = [2, 3, 4, 5, 10].map(|segments| {
             driven.ack(segments, Flags::ACK);
             driven.sender.cwnd().0 / MSS

@@ -82,8 +82,8 @@ impl Hosts {
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
-    /// Returns the next action of a connection after every byte of `flow` has been acknowledged. Called only for workloads with answers
-    /// that use the connections of their requests.
+    /// Returns the next action of a connection after every byte of `flow` has been acknowledged. Called only for workloads whose answers
+    /// use the connections of their requests.
     pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
         if self.flows.is_answer(flow) {
             return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
@@ -92,7 +92,7 @@ impl Hosts {
         if waits { Next::Idle } else { self.free(place, self.flows.at(flow).workload) }
     }
 
-    /// Releases a connection at the requesting host after the answer has arrived; returns its next action.
+    /// Releases a connection at the requesting host after the answer has arrived; returns the connection's next action.
     fn free(&mut self, place: Place, workload: u16) -> Next {
         if self.flows.is_pooled(workload) {
             return self.next_of_pool(place, workload);

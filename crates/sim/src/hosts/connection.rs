@@ -1,9 +1,9 @@
 //! Connections: a sender at one host and a receiver at another, each with its current flow. A connection with data both ways consists of
-//! two such connections between the same ports. The sender and the receiver at one host are then twins: segments of the sender carry the
+//! two such connections between the same ports. The sender and the receiver at the same host are twins: segments of the sender carry the
 //! acknowledgements of the receiver.
 //!
-//! The two sides communicate only through packets. The sender opens a connection; the receiver exists from the first packet
-//! that reaches it until it has acknowledged all data.
+//! The two sides communicate only through packets. The sender opens a connection. The receiver is created when the first packet arrives,
+//! and removed after it has acknowledged all data.
 
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
@@ -64,7 +64,7 @@ pub(crate) struct SenderSide {
     pub(crate) persistent: bool,
     /// Whether the connection is closed and sends nothing more, although its FIN may be unacknowledged.
     pub(crate) is_closed: bool,
-    /// Whether the sender waits for an answer on the same connection.
+    /// Whether the sender waits for an answer on its connection.
     pub(crate) asks: bool,
     /// Receiver of the data in the opposite direction, at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,
@@ -95,7 +95,7 @@ impl SenderSide {
         }
     }
 
-    /// Returns the timeouts and the retransmissions of the current flow.
+    /// Returns the numbers of timeouts and retransmissions of the current flow.
     pub(crate) fn repairs(&self) -> Repairs {
         let Repairs { timeouts, retransmits } = self.endpoint.repairs();
         Repairs { timeouts: timeouts - self.before.0, retransmits: retransmits - self.before.1 }

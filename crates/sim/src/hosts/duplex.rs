@@ -27,7 +27,7 @@ fn key(address: &Address) -> (HostId, (u16, u16)) {
 }
 
 impl Duplex {
-    /// Registers the sender in `slot` for packets from the far end of this connection.
+    /// Registers the sender in `slot` for packets from the far end of its connection.
     pub(crate) fn open(&mut self, address: &Address, slot: u32) {
         let other = self.senders.insert(key(address), slot);
         debug_assert!(other.is_none(), "one connection between two ports");

@@ -1,6 +1,6 @@
 //! Endpoints of connections: an enum of transports for the sending side ([`Endpoint`]), and one for the receiving side ([`Sink`]).
 //!
-//! A host passes bytes of flows and acknowledgements to an endpoint, and the host's NIC pulls packets from the endpoint
+//! A host passes acknowledgements and the bytes of flows to an endpoint, and the host's NIC pulls packets from the endpoint
 //! ([`crate::hosts::pulling`], [`crate::hosts::queue_pair`]). Endpoints contain no code for flows or for pools of connections, because this
 //! code is the same for all transports. As an exception, the endpoint of a queue pair stores the messages after its current flow.
 
@@ -28,8 +28,8 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. The only variant of [`Endpoint`] besides TCP boxes it, so that TCP connections need no memory for a send
-/// queue.
+/// Send queue of a queue pair. [`Endpoint`] boxes the send queue in its only variant besides TCP, so that TCP connections need no memory
+/// for a send queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,
@@ -87,7 +87,7 @@ impl Endpoint {
         self.ended().is_some()
     }
 
-    /// Returns whether the flows of a queue pair that has ended with an error are recorded as failed.
+    /// Returns whether the endpoint is a queue pair that has ended with an error, and its flows are recorded as failed.
     pub(super) fn is_flushed(&self) -> bool {
         self.send_queue().is_some_and(|queue| queue.is_flushed)
     }
@@ -120,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the requester of the queue pair with WRITEs or SENDs.
+    /// Returns the queue pair's requester of WRITEs or SENDs.
     pub(super) fn requester(&mut self) -> &mut Requester {
         match self {
             Self::QueuePair(queue) => match &mut queue.requesting {
@@ -331,11 +331,11 @@ pub(crate) enum Responding {
 #[derive(Debug)]
 pub(crate) struct Messages {
     responder: Responder,
-    /// Messages after the receiver's current flow, if any of their packets have arrived; in order of their data.
+    /// Messages that follow the receiver's current flow and of which packets have arrived, in the order of their data.
     pub(super) later: VecDeque<Arriving>,
 }
 
-/// The responder of a queue pair with READs, and its use of the NIC.
+/// Responder of a queue pair with READs, and whether its response waits in the NIC.
 #[derive(Debug)]
 pub(crate) struct Reads {
     pub(super) responder: ReadResponder,
@@ -421,7 +421,7 @@ impl Sink {
         }
     }
 
-    /// Returns the responder of the queue pair with WRITEs or SENDs.
+    /// Returns the queue pair's responder to WRITEs or SENDs.
     pub(super) fn responder(&mut self) -> &mut Responder {
         match self {
             Self::QueuePair(responding) => match &mut **responding {
@@ -432,7 +432,7 @@ impl Sink {
         }
     }
 
-    /// Returns the responder's side of WRITEs or SENDs; `None` for TCP and READs.
+    /// Returns the queue pair's responder to WRITEs or SENDs, with its messages; `None` for TCP and READs.
     pub(super) fn messages(&self) -> Option<&Messages> {
         let Self::QueuePair(responding) = self else { return None };
         match &**responding {
@@ -441,7 +441,7 @@ impl Sink {
         }
     }
 
-    /// Returns the responder's side of WRITEs or SENDs for modification; `None` for TCP and READs.
+    /// Returns the queue pair's responder to WRITEs or SENDs, with its messages, for modification; `None` for TCP and READs.
     pub(super) fn messages_mut(&mut self) -> Option<&mut Messages> {
         let Self::QueuePair(responding) = self else { return None };
         match &mut **responding {

@@ -31,8 +31,8 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next local port number for a new connection.
     next_port: u16,
-    /// Destination port for new connections to the default service, by destination host. A host without an entry has the default port. The
-    /// port number increases by one when every local port already has a connection to it.
+    /// Destination port for new connections to the default service, by destination host. A host without an entry has the default port. Once
+    /// every local port has a connection to this destination port, the port number increases by one.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
@@ -101,7 +101,8 @@ impl Host {
     pub(crate) fn open(&mut self, of: &Transport, transport: u16, address: Address, persistent: bool) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
-            // A timer of the previous connection may still be pending. `timer_at` keeps its time, so that no second event is scheduled.
+            // A timer of the previous connection may still be pending. `timer_at` keeps the time of that timer, so that no second event is
+            // scheduled.
             side.endpoint = Endpoint::new(of, self.line_rate);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
@@ -203,8 +204,8 @@ impl Host {
         slot
     }
 
-    /// Returns the receiving side that [`Self::admit`] removes when it admits a connection with this name: that of the previous connection
-    /// in the same slot of the sender, if there is one.
+    /// Returns the receiving side of the previous connection in the sender's slot, if there is one. [`Self::admit`] removes this receiving
+    /// side when it admits the connection with this name.
     pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
         let named = self.names.get(key(header.source, name))?;
         Some(&self.receivers[named.slot as usize])

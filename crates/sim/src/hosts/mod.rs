@@ -86,8 +86,8 @@ pub(crate) trait Driver {
     /// Processes a packet that belongs to no connection; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// Announces a flow that begins at the sender in `place`; `bytes` are the sequence numbers of its bytes. Returns whether every change
-    /// of the sender must be reported.
+    /// Announces a flow that begins at the sender in `place`; `bytes` are the sequence numbers of the flow's bytes. Returns whether every
+    /// change of the sender must be reported.
     fn traces(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool;
 
     /// Announces a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be reported.
@@ -316,13 +316,13 @@ impl Hosts {
         all
     }
 
-    /// Returns the counts of the queue pair that a host has opened, and the senders of its data; `None` for TCP.
+    /// Returns the counts of the queue pair that a host has opened, and the senders of the queue pair's data; `None` for TCP.
     fn counts(&self, side: &SenderSide) -> Option<(Senders, QueuePairCounts)> {
         let counts = side.endpoint.counts()?;
         Some((self.transports.senders(side.workload, side.address.source, side.address.destination), counts))
     }
 
-    /// Returns the counts of a responder of READs, and the senders of its data; `None` for other receiving sides.
+    /// Returns the counts of a responder of READs, and the senders of the queue pair's data; `None` for other receiving sides.
     fn counts_of_responder(&self, side: &ReceiverSide) -> Option<(Senders, QueuePairCounts)> {
         let reads = side.receiver.reads()?;
         let workload = reads.framing.workload(&self.flows);

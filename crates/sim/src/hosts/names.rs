@@ -11,7 +11,7 @@ pub(crate) struct Name {
     pub(crate) generation: u32,
 }
 
-/// Number of a flow, from 0 to 2³² - 2, so that `Option<FlowNumber>` takes no more memory than a number.
+/// Number of a flow, from 0 to 2³² - 2, so that `Option<FlowNumber>` takes no more memory than a `u32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowNumber(NonZeroU32);
 

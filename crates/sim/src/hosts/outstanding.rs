@@ -1,5 +1,6 @@
 //! Outstanding messages of queue pairs. A sender's current flow is its oldest message that is not complete; later messages wait behind it
-//! in the send queue, although the requester may already send their packets. The receiver delivers messages in the same order.
+//! in the send queue, although the requester may already send their packets. The receiver delivers messages in the order in which they were
+//! posted.
 
 use std::cmp::Ordering;
 
@@ -88,7 +89,7 @@ impl Hosts {
     }
 }
 
-/// Records that a flow of a queue pair that has ended with an error will never complete.
+/// Records that a flow will never complete, because its queue pair has ended with an error.
 pub(super) fn fail_flow(flow: u32, driver: &mut impl Driver) {
     driver.tally().flows_failed += 1;
     driver.on_event(HostEvent::Failed { flow });
@@ -154,7 +155,7 @@ impl ReceiverSide {
         self.gap.end(now);
     }
 
-    /// Returns the messages after the current flow for which packets have arrived, in order.
+    /// Returns the messages that follow the current flow and of which packets have arrived, in order.
     pub(super) fn later(&self) -> impl Iterator<Item = &Arriving> {
         self.receiver.messages().into_iter().flat_map(|messages| &messages.later)
     }

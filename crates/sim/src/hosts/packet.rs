@@ -182,7 +182,7 @@ pub(crate) enum Framing {
     BeforeFlows { workload: u16 },
 }
 
-/// Flow of a data segment, and its position in the stream.
+/// Flow of a data segment, and the flow's position in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowFraming {
     pub(crate) flow: FlowNumber,
@@ -429,7 +429,7 @@ impl Packets {
         }
     }
 
-    /// Stores the next body from `bodies`. `packet` is the reference to this body in the store that it came from. Returns the new reference
+    /// Stores the next body from `bodies`. `packet` is the reference to the body in its previous store. Returns the reference to the body
     /// in this store.
     #[inline]
     pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {

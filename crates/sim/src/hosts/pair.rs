@@ -25,7 +25,7 @@ struct TestWire {
     asked: u64,
     packets: Packets,
     tally: Tally,
-    /// Returns the delay of a packet, by its number in the order of sending, counted from 1; `None` if it is lost.
+    /// Returns the delay of the n-th packet sent, counted from 1; `None` if the packet is lost.
     network: Box<dyn FnMut(u64) -> Option<Duration>>,
     /// Returns the delay of a second copy of a packet with data of a queue pair; `None` without a second copy.
     copies: Box<dyn FnMut() -> Option<Duration>>,
@@ -61,7 +61,7 @@ const SEGMENT: u64 = 1_448;
 const DELAY: Duration = Duration::from_micros(10);
 
 impl TestWire {
-    /// Creates a wire with this delay, which loses the packets in `lost`.
+    /// Creates a wire with the delay [`DELAY`] that loses the packets in `lost`.
     fn new(lost: &[u64]) -> Self {
         let lost = lost.to_vec();
         Self {

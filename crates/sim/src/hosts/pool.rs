@@ -1,5 +1,4 @@
-//! Persistent connections of a pair of hosts: connections that take flows, and flows that wait for a connection. No operation iterates over
-//! all connections.
+//! Pools of persistent connections between two hosts, and the flows that wait for a connection. No operation iterates over all connections.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -70,7 +69,7 @@ impl Pool {
         self.insert(Pooled { slot, flows: 0 })
     }
 
-    /// Adds a connection in this slot that has a flow; returns its place in the pool.
+    /// Adds the connection in this slot, which already has a flow; returns its place in the pool.
     ///
     /// # Panics
     ///

@@ -164,7 +164,7 @@ impl Hosts {
         acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
 
-    /// Sends an acknowledgement from its host.
+    /// Sends an acknowledgement from the receiver's host.
     #[inline(always)]
     fn send_ack(&mut self, header: Header, packet: AckPacket, driver: &mut impl Driver) {
         let packet = driver.packets().insert_ack(packet);

@@ -71,7 +71,7 @@ impl Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// For each workload, the kind of its connections. Each distinct `tcp` table is a kind; kind 0 has the hosts' own settings.
+    /// Kind of the connections of each workload. Each distinct `tcp` table is a kind; kind 0 has the hosts' own settings.
     kinds: Vec<u16>,
     /// Transport numbers of sender and receiver, for each kind of connection, sending group and receiving group.
     of_sides: Vec<[u16; 2]>,

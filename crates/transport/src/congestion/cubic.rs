@@ -19,8 +19,8 @@ pub struct Config {
     pub c: f64,
     /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a reduction before the flow has regained its old window makes the flow aim for a smaller one, so that new flows get
-    /// bandwidth (RFC 9438 §4.7).
+    /// Whether a flow that is reduced before it has regained its old window aims for a smaller window, so that new flows get bandwidth (RFC
+    /// 9438 §4.7).
     pub fast_convergence: bool,
     /// Early end of slow start.
     pub hystart: hystart::Config,

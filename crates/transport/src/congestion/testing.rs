@@ -90,7 +90,7 @@ mod tests {
             pacer.begin(start);
             pacer.on_send(driven.sender.pacing_rate(), Bytes(MSS));
         }
-        // Ten segments are free; two take 11.68 us each.
+        // Ten segments leave without pacing; the other two take 11.68 us each.
         assert_eq!(pacer.next(), start + Duration::from_nanos(2 * 11_680));
         // 1 Gbit/s sends 122,070 bytes in 2^-10 s, 15 Mbit/s 1,831: one segment, and the smallest burst has two.
         let tso = Tso { largest: Bytes(65_536), autosized: true };

@@ -25,7 +25,7 @@ pub struct Config {
     pub gamma2: f64,
     /// Weight of the previous value in each update of the measured throughput (β).
     pub beta: f64,
-    /// Number of consecutive round trips with an unused share above `gamma2` after which a window shrinks; at least 1.
+    /// Number of consecutive round trips with an unused share above `gamma2` that shrink a window; at least 1.
     pub decrease_after: u32,
     /// Share of the link's rate. While less bandwidth than this share is available, windows above the average shrink.
     pub fairness: f64,

@@ -20,7 +20,7 @@ pub(super) struct Course {
     /// Bound of proportional rate reduction; `None` if it is disabled.
     bound: Option<Bound>,
     prr: Option<Prr>,
-    /// Bytes that acknowledgements delivered during recovery and that `prr` has not processed yet.
+    /// Bytes whose delivery acknowledgements have reported during recovery, and that `prr` has not processed yet.
     delivered: Option<Delivery>,
     pub(super) undo: Undo,
 }
@@ -71,8 +71,8 @@ impl Course {
         ends
     }
 
-    /// Records that an acknowledgement has delivered `bytes` (RFC 6937 §2 DeliveredData). `safe` states whether the acknowledgement covers
-    /// new data and reports no further loss (RFC 9937).
+    /// Records that an acknowledgement reports the delivery of `bytes` bytes (RFC 6937 §2 DeliveredData). `safe` states whether the
+    /// acknowledgement covers new data and reports no further loss (RFC 9937).
     pub(super) fn deliver(&mut self, bytes: u64, safe: bool) {
         if self.phase == Phase::Recovery && self.bound.is_some() {
             let before = self.delivered.map_or(0, |before| before.bytes);

@@ -2,7 +2,7 @@
 
 use super::interface::Method;
 
-/// Rules of one sender: that of the RFCs ([`RFC`]), or one of ns-2.
+/// Rules of one sender: the sender of the RFCs ([`RFC`]), or a sender of ns-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
     /// Whether a fast retransmit restarts the retransmission timer and ends the current RTT measurement.

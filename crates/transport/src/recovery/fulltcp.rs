@@ -8,7 +8,7 @@ use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `FullTcpAgent` and `SackFullTcpAgent`, with their names there in brackets.
+/// Variables of `FullTcpAgent` and `SackFullTcpAgent`, with their ns-2 names in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,

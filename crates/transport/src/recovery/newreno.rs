@@ -16,7 +16,7 @@ pub(crate) struct NewReno {
     dup_acks: u32,
     /// End of the data sent when the last loss was detected; `None` before any loss.
     recover: Option<u64>,
-    /// Whether the last loss was a timeout.
+    /// Whether the last loss was detected by a timeout.
     timed_out: bool,
     /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,

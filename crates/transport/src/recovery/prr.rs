@@ -1,6 +1,6 @@
 //! Proportional rate reduction: during fast recovery, transmissions are proportional to deliveries (RFC 6937).
 //!
-//! An acknowledgement that delivers no data allows no transmission; the RFC's reduction bound would allow a segment.
+//! An acknowledgement that reports no delivery allows no transmission; the RFC's reduction bound would allow a segment.
 
 /// Limit on transmissions while at most ssthresh bytes are in flight (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Bound {
     SafeAck,
 }
 
-/// Data that an acknowledgement delivered during recovery.
+/// Data whose delivery an acknowledgement reports during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     /// Newly acknowledged bytes, selectively or not.

@@ -92,7 +92,7 @@ impl Sack {
         self.high_rxt = self.high_rxt.max(data.una);
         let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
-        // Bytes that were SACKed earlier were counted at that time.
+        // Bytes that were SACKed earlier have already been counted.
         let delivered = (acked + self.scoreboard.total()).saturating_sub(sacked);
         self.course.deliver(delivered, acked > 0 && self.lost_below <= lost_below);
         Outcome { begins, spurious, ..Outcome::default() }
@@ -223,7 +223,7 @@ impl Sack {
         if let Some(unsent) = non_empty(unsent) {
             return Some(unsent);
         }
-        // Rule 3: a hole that may not be lost.
+        // Rule 3: a hole that is not known to be lost.
         if let Some(hole) = self.hole(highest, config) {
             self.high_rxt = hole.end;
             return Some(hole);

@@ -7,7 +7,7 @@ use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `Sack1TcpAgent`, with their names there in brackets.
+/// Variables of `Sack1TcpAgent`, with their ns-2 names in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct Sack1 {
     scoreboard: Scoreboard,

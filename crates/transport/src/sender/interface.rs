@@ -20,7 +20,7 @@ pub struct Stats {
     pub segments_sent: u64,
     /// Number of times that the retransmission timer fired.
     pub timeouts: u32,
-    /// Segments that contained data sent before.
+    /// Segments that contained data already sent.
     pub retransmits: u32,
     /// Entries into fast recovery.
     pub fast_recoveries: u32,

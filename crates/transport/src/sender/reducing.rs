@@ -55,8 +55,7 @@ impl Sender {
         }
     }
 
-    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement that delivers no data has no effect,
-    /// as in Linux.
+    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement of no new data has no effect, as in Linux.
     pub(super) fn reduce_further(&mut self, config: &Config, delivered: u64) {
         let flight = self.next - self.una;
         if let Some(reduction) = self.reduction.as_mut().filter(|_| delivered > 0) {

@@ -29,7 +29,7 @@ impl Reduction {
     /// Returns cwnd after an acknowledgement of `delivered` bytes that leaves `flight` bytes outstanding.
     pub(super) fn on_ack(&mut self, delivered: u64, flight: u64, mss: u64) -> u64 {
         self.prr.on_ack(Delivery { bytes: delivered, safe: false }, flight, self.target, mss);
-        // Linux sends one segment at once. The rule is for fast retransmit, but also applies to CWR.
+        // Linux sends one segment at once. This rule is for fast retransmit, but also applies in the CWR state.
         flight + self.prr.allowed().max(if self.sent { 0 } else { mss })
     }
 

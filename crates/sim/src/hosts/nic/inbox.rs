@@ -240,7 +240,7 @@ fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let full = u32::from(before.len) / packets;
     let ends = Flags::SYN.with(Flags::FIN).with(Flags::PSH);
     let starts = Flags::SYN.with(Flags::CWR);
-    // Acknowledgement and echoes must be equal.
+    // Both segments must carry the same acknowledgement and the same echoes.
     let echoes = Flags::ECE.with(Flags::INCAST_ECHO);
     let alike = before.carried_ack == next.carried_ack && (before.flags.0 ^ next.flags.0) & echoes.0 == 0;
     let sizes = next.len > 0 && u32::from(next.len) <= full && u32::from(before.len) == full * packets;
@@ -370,7 +370,7 @@ mod tests {
         let inboxes = |seed| Inboxes::new(Some(Coalescing { queues: 8, ..RULE }), seed);
         let header = |port| Header::new(HostId(1), HostId(0)).with_ports(port, 5_001).with_ecn(Ecn::Ect);
         let queues = |seed| (0..800).map(|port| inboxes(seed).of(&header(port))).collect::<Vec<_>>();
-        // Each queue gets 100 of 800 connections, within four standard deviations of 9.4.
+        // Each queue gets 100 of 800 connections, plus or minus four standard deviations (9.4 each).
         for queue in 0..8 {
             let count = queues(1).iter().filter(|&&of| of == queue).count();
             assert!(count.abs_diff(100) < 38, "{count}");

@@ -63,7 +63,7 @@ impl Limits {
         self.next = now + read.max(self.config.packet_time);
     }
 
-    /// Removes from the waiting queue pairs the one whose turn it is now, and returns its slot.
+    /// Takes the queue pair whose turn it is now from the waiting queue pairs, and returns its slot.
     pub(crate) fn begin_turn(&mut self, now: Instant) -> Option<u32> {
         self.turn = None;
         if self.next > now {

@@ -1,9 +1,10 @@
 //! Adaptive wait of packets in a receive queue of a NIC (DIM, dynamic interrupt moderation).
 //!
-//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts, the
-//! algorithm compares the rates with the previous rates. It continues in the same direction while the rates improve, and turns when they
-//! get worse. It stays at a level if both neighbouring levels are worse. More bytes per second are better. If the bytes are equal, more
-//! packets per second are better; if the packets are equal too, fewer interrupts per second are better.
+//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels of waiting. After every 64 interrupts,
+//! the algorithm compares the rates of bytes, packets and interrupts with the previous rates. It continues in the same direction while the
+//! rates improve, and turns when they get worse. It stays at a level if both neighbouring levels are worse. More bytes per second are
+//! better. If the bytes are equal, more packets per second are better; if the packets are equal too, fewer interrupts per second are
+//! better.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -295,7 +296,7 @@ mod tests {
     }
     #[test]
     fn what_comes_all_at_one_moment_has_no_rate_yet() {
-        // All interrupts of a measurement come at one time. The next, 1 us later, gives the first rate, which counts as better.
+        // All interrupts of a measurement come at one time. The next interrupt, 1 us later, gives the first rate, which counts as better.
         let mut moderation = Moderation::default();
         for _ in 0..INTERRUPTS {
             moderation.on_interrupt(Instant::ZERO, 1, Bytes(1_500));

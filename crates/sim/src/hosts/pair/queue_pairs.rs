@@ -139,8 +139,8 @@ fn a_message_that_waits_does_not_go_to_a_queue_pair_that_has_just_ended() {
          [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\ntransport = 'roce'\n\
          connections = { kind = 'persistent', per_pair = 2, when_busy = 'queue', queue_depth = 2 }\n",
     );
-    // Each of the two queue pairs has two messages, and the fifth one waits. The acknowledgements of the first messages (packets 5 and 6)
-    // are lost. The RNR NAKs of the second messages therefore acknowledge the first ones, and end the queue pairs.
+    // Each of the two queue pairs has two messages, and the fifth message waits. The acknowledgements of the first messages (packets 5 and
+    // 6) are lost. The RNR NAKs of the second messages therefore acknowledge the first ones, and end the queue pairs.
     let mut wire = TestWire::new(&[5, 6]);
     for number in 0..5 {
         let at = Instant(u64::from(number));

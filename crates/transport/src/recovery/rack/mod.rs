@@ -32,7 +32,7 @@ struct Latest {
     /// Highest sequence number known to be delivered (*RACK.fack*).
     highest: u64,
     reordering_seen: bool,
-    /// Smallest round-trip time among the segments that the last acknowledgement delivered; `Duration::MAX` without a sample.
+    /// Smallest round-trip time among the segments that the last acknowledgement reported as delivered; `Duration::MAX` without a sample.
     measured: Duration,
 }
 
@@ -141,7 +141,7 @@ impl Rack {
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
         let repaired = self.tlp.on_ack(data.una, bare, reported);
         let (found, begins) = self.detect(config, data, clock);
-        // Bytes that were SACKed earlier were counted at that time.
+        // Bytes that were SACKed earlier have already been counted.
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
         self.course.deliver(delivered, arrival.acked > 0 && !found);
         if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {

@@ -300,8 +300,8 @@ mod tests {
         let mut segments = two_lost();
         segments.restore();
         assert_eq!(segments.lost(), 0);
-        // In the first call, only the first segment was sent before the delivered transmission; in the second call, the second one was,
-        // too.
+        // In the first call, only the first segment was sent before the delivered transmission; in the second call, so was the second
+        // segment.
         assert!(segments.detect((at(1), 1_001), Duration::ZERO, at(10)).0);
         assert_eq!(segments.lost(), 1_000);
         assert!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)).0);
