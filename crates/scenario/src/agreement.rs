@@ -164,7 +164,7 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each element of `all`: for each kind of queue pairs, `all` has one element for each ordered pair of host
+/// Adds an [`Agreement`] for each element of `all`, which has one element for each kind of queue pairs and each ordered pair of host
 /// groups. `groups` is the number of host groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
@@ -206,7 +206,7 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         }
     }
     // RFC 3168 §6.1.1: ECN requires that both sides request it. With a handshake, the hosts negotiate ECN during the run, so the sender
-    // keeps ECN at this point.
+    // keeps ECN until then.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

@@ -37,7 +37,7 @@ impl Memory {
         }
     }
 
-    /// Returns the memory of every node: the `hosts` hosts first, then the switches.
+    /// Returns the memory of every node: hosts first, then switches. `hosts` is the number of hosts.
     pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };

@@ -70,7 +70,7 @@ pub(crate) fn build(
     if let Some(wanted) = &nic.pfc_storm {
         port.storm = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
     }
-    // The watchdog ends only the pauses that the NIC sends, so its action has no effect on the packets that the NIC sends.
+    // The watchdog ends only the pauses that the NIC sends, so the watchdog's action has no effect on the packets that the NIC sends.
     port.nic_watchdog = nic.watchdog.as_ref().map(|wanted| {
         let times = [wanted.detection, wanted.restoration, wanted.poll];
         watchdog(times, WatchdogAction::Forward, &format!("{key}.watchdog"), checker)
