@@ -64,7 +64,7 @@ impl OwnTcps {
                 });
                 found.all.push(OwnTcp { workload: index, of_groups: groups.collect::<Result<_, _>>()? });
             }
-            found.of_workloads.push(number as u16 + 1); // too many workloads for 16 bits are rejected
+            found.of_workloads.push(number as u16 + 1); // more workloads than fit into 16 bits are rejected
         }
         let last = found.all.len() as u16 + 1;
         found.of_workloads.iter_mut().filter(|kind| **kind == OF_QUEUE_PAIRS).for_each(|kind| *kind = last);

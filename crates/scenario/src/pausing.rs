@@ -51,8 +51,8 @@ pub struct PauseLevel {
     pub mark_first: Vec<PortKind>,
 }
 
-/// Numbers of congested groups for which thresholds are computed. Each congested group is at a separate port, so numbers that exceed the
-/// ports of the switch are skipped. One more case has a congested group at every port except the output port.
+/// Numbers of congested groups for which thresholds are computed. Each group is at a separate port, other than the output port; numbers
+/// above the number of these ports are skipped. One more case has a congested group at each of these ports.
 const CONGESTED: [usize; 4] = [1, 4, 8, 32];
 
 /// Switch with lossless classes.

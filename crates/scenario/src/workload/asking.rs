@@ -29,7 +29,7 @@ pub(crate) struct Config {
     pub(crate) response: Response,
     pub(crate) aggregators: Option<Aggregators>,
     pub(crate) iterations: u16,
-    /// Maximum random delay of a request, which must be less than any deadline.
+    /// Maximum random delay of a request; less than every deadline.
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
