@@ -106,8 +106,8 @@ impl HostConfigs {
         &self.agreements[from * self.groups.len() + to]
     }
 
-    /// Returns the parameters of a workload's connections from hosts of group `from` to hosts of group `to`. `workload` is its number among
-    /// the workloads that send flows.
+    /// Returns the parameters of a workload's connections from hosts of group `from` to hosts of group `to`. `workload` is the workload's
+    /// number among the workloads that send flows.
     pub fn agreement_of(&self, workload: u16, from: usize, to: usize) -> &Agreement {
         let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.len());
         &self.agreements[(kind * groups + from) * groups + to]
@@ -208,8 +208,8 @@ impl Experiment {
         self.queue_pairs().find_map(|pairs| pairs.config.congestion.pint())
     }
 
-    /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
-    /// that send flows.
+    /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is the workload's number among
+    /// the workloads that send flows.
     pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement_of(workload, groups.of(from), groups.of(to))

@@ -48,8 +48,8 @@ pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool
     link.to.0 < network.hosts && pauses(spec.host.nic_of(network.groups.of(HostId(link.to.0))).0)
 }
 
-/// Adds the receive buffer, the PFC storm and the watchdog of `nic`, whose table has the key `key`, to its `port`. Returns `None` if one of
-/// them is invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in
+/// Adds the receive buffer, the PFC storm and the watchdog of `nic` to `port`. The table of `nic` has the key `key`. Returns `None` if one
+/// of the three is invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in
 /// `checker`.
 pub(crate) fn build(
     port: &mut LosslessPort,

@@ -28,8 +28,8 @@ pub(crate) struct OwnRoces {
 }
 
 impl OwnRoces {
-    /// Reads the `roce` tables of workloads and groups. `tables` are the tables of the scenario, whose settings are inherited; `spelled_out`
-    /// fills in defaults.
+    /// Reads the `roce` tables of workloads and groups. `tables` are the tables of the scenario, whose settings are inherited;
+    /// `spelled_out` fills in defaults.
     pub(crate) fn read(
         spec: &Resolved,
         tables: &Table,

@@ -34,8 +34,8 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Connection kind of each workload that sends flows. For TCP, the kind is 0 with the hosts' own settings, and otherwise one plus the
-    /// table's index in `all`. For queue pairs, the kind is one plus the number of tables, because these kinds come last.
+    /// Connection kind of each workload that sends flows. For TCP, the kind is 0 if the workload has no table, and otherwise one plus the
+    /// table's index in `all`. For queue pairs, the kind is one plus the number of tables, because kinds of queue pairs come last.
     pub(crate) of_workloads: Vec<u16>,
 }
 

@@ -1,4 +1,4 @@
-//! Checks and builds workloads of requests and responses. Each needs enough participants and a finite duration.
+//! Checks and builds workloads of requests and responses. Each workload must have enough participants and a finite duration.
 
 use std::sync::Arc;
 
