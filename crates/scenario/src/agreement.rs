@@ -35,7 +35,7 @@ pub struct Agreement {
     pub offloads: Offloads,
     /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub header_bytes: Bytes,
-    /// Queue pairs that workloads with `transport = "roce"` use instead of TCP.
+    /// Queue pairs that workloads with `transport = "roce"` use instead of TCP; `None` for TCP.
     pub queue_pairs: Option<QueuePairs>,
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each element of `all`: for each kind of queue pairs, `all` has one element for each ordered pair of host
+/// Adds an [`Agreement`] for each element of `all`, which has one element for each kind of queue pairs and each ordered pair of host
 /// groups. `groups` is the number of host groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
@@ -206,7 +206,7 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
         }
     }
     // RFC 3168 §6.1.1: ECN requires that both sides request it. With a handshake, the hosts negotiate ECN during the run, so the sender
-    // keeps ECN at this point.
+    // keeps ECN until the handshake.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

@@ -14,12 +14,13 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Set while the checks of one table are applied to another table: the name of the first table and the key of the second.
+    /// Name of the table for which the running checks are written, and key of the table to which they are applied; `None` if these are the
+    /// same table.
     instead: Option<(&'static str, String)>,
 }
 
 impl<'a> Checker<'a> {
-    /// Creates a checker without problems.
+    /// Creates a checker that has recorded no problems.
     pub(crate) fn new(document: &'a Document<'a>, reader: &'a Reader<'a>) -> Self {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
@@ -41,14 +42,14 @@ impl<'a> Checker<'a> {
     /// Returns the path of the value at `key`. While `instead` is set, replaces the table name at the start of `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
-        // No other table has a name that begins with the text of `table`, so a prefix is enough.
+        // No other table has a name that begins with the text of `table`, so comparing prefixes is enough.
         match key.strip_prefix(table) {
             Some(rest) => parse_path(&format!("{instead}{rest}")),
             None => parse_path(key),
         }
     }
 
-    /// Records a problem with the value at `key`, which is written as users write it: `section[0].key`.
+    /// Records a problem with the value at `key`. Keys have the form that users write: `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
@@ -66,14 +67,13 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Returns whether a conflict between two keys is reported at `other` instead of `key`: only if the scenario sets `other` but not
-    /// `key`.
+    /// Returns whether to report a conflict between two keys at `other` instead of `key`: true if the scenario sets only `other`.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)
     }
 
-    /// Returns the value of `result`. If it is an error, records the error as a problem at `key` and returns `None`.
+    /// Returns the value of `result`. If `result` is an error, records the error as a problem at `key` and returns `None`.
     pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.refuse(key, message)).ok()
     }

@@ -9,7 +9,7 @@ use crate::quantity::NumberMap;
 use crate::spec;
 use crate::topology::{Network, PortKind};
 
-/// Largest number of a lossless class, of a priority group, of a PFC priority and of a queue.
+/// Largest number that identifies a lossless class, a priority group, a PFC priority or a queue.
 const LAST: u8 = PRIORITIES as u8 - 1;
 /// Largest DSCP.
 const LAST_DSCP: u8 = 63;
@@ -122,7 +122,7 @@ fn groups(wanted: &spec::Lossless, lossless: &[u8], checker: &mut Checker<'_>) -
     groups
 }
 
-/// Map in a scenario from one kind of number to another: its key, and the name and the largest value of both kinds.
+/// Description of a map in the scenario: its key, and the name and largest value of the numbers on each side.
 struct Map {
     key: &'static str,
     from: (&'static str, u8),
@@ -142,7 +142,7 @@ const PRIORITY_TO_QUEUE: Map = Map {
     to: ("queues", LAST),
 };
 
-/// Returns the entries of a map that are in range, and rejects the others.
+/// Returns the entries of a map whose numbers are in range, and rejects the other entries.
 fn checked(entries: &NumberMap, map: Map, checker: &mut Checker<'_>) -> impl Iterator<Item = (u8, u8)> {
     let Map { key, from: (from_name, from), to: (to_name, to) } = map;
     let is_in_range = |&(one, other): &(u8, u8)| {

@@ -56,7 +56,7 @@ pub(crate) struct Document<'a> {
     pub(crate) table: Table,
     /// Path that each override sets, and the text of its `--set` option.
     overrides: Vec<(Path, String)>,
-    /// Notes on the old names of keys that the scenario uses, one for each name.
+    /// Notes on the old key names that the scenario uses, one note for each name.
     pub(crate) notes: Vec<String>,
 }
 
@@ -125,12 +125,12 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Creates a problem with the value at `path`. The problem contains either the location in the file or the `--set` option, whichever
-    /// set the value.
+    /// Creates a problem with the value at `path`. The problem contains the `--set` option that set the value, or else the location of the
+    /// value in the file.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());
-        // An override caused the problem if it set the value or a table around it, or if it created the table at `path`.
+        // An override caused the problem if it set the value or a table that contains the value, or if it created the table at `path`.
         let blamed =
             |(set, _): &&(Path, String)| path.starts_with(set) || (!in_file && set.starts_with(path));
         let option = self.overrides.iter().rev().find(blamed);
@@ -167,8 +167,8 @@ impl<'a> Document<'a> {
         value_at(&self.table, path).is_some()
     }
 
-    /// Finds the longest prefix of `path` that the file contains. Returns the offset of its last key or list entry in the file, and its
-    /// number of steps.
+    /// Finds the longest prefix of `path` that the file contains. Returns the offset in the file of the prefix's last key or list entry,
+    /// and the number of steps of the prefix.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());

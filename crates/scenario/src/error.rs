@@ -77,7 +77,7 @@ const LONGEST_WORD: usize = 200;
 /// Maximum number of digits of a number in a message; longer numbers are shown in exponential notation.
 const MOST_DIGITS: usize = 40;
 
-/// Returns `message` with long words truncated and with long numbers in exponential notation. Without this, 1e308 would print as 309
+/// Returns `message` with long words truncated and with long numbers in exponential notation, because 1e308 would otherwise print as 309
 /// digits.
 fn shorten(message: &str) -> Cow<'_, str> {
     if message.split_whitespace().all(|word| word.len() <= MOST_DIGITS) {
@@ -124,7 +124,7 @@ pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> 
 
 /// Returns the Levenshtein distance: the number of insertions, deletions and substitutions that turn one text into the other.
 fn edit_distance(from: &str, to: &str) -> usize {
-    // Names are short, so no suggestion is needed for a longer text.
+    // Names are short, so no suggestion is needed for a long text.
     if from.len() > 64 {
         return usize::MAX;
     }

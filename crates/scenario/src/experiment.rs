@@ -106,8 +106,8 @@ impl HostConfigs {
         &self.agreements[from * self.groups.len() + to]
     }
 
-    /// Returns the parameters of a workload's connections from hosts of group `from` to hosts of group `to`. `workload` is its number among
-    /// the workloads that send flows.
+    /// Returns the parameters of a workload's connections from hosts of group `from` to hosts of group `to`. `workload` is the workload's
+    /// number among the workloads that send flows.
     pub fn agreement_of(&self, workload: u16, from: usize, to: usize) -> &Agreement {
         let (kind, groups) = (usize::from(self.kinds[usize::from(workload)]), self.groups.len());
         &self.agreements[(kind * groups + from) * groups + to]
@@ -148,8 +148,8 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// If times do not ascend, a link does not exist, a link would get an invalid state, or routes change although packets carry in-band
-    /// telemetry.
+    /// Returns a message if times do not ascend, a link does not exist, a link would get an invalid state, or routes change although
+    /// packets carry in-band telemetry.
     pub fn with_epochs(mut self, epochs: Vec<Epoch>) -> Result<Self, String> {
         if self.uses_telemetry()
             && epochs.iter().any(|epoch| !Arc::ptr_eq(&epoch.routing, &self.network.routing))
@@ -184,14 +184,14 @@ impl Experiment {
         self.queue_pairs().next().is_some()
     }
 
-    /// Returns whether queue pairs have a congestion control.
+    /// Returns whether any queue pair has a congestion control.
     pub fn controls_queue_pairs(&self) -> bool {
         let none = shallows_rdma::congestion::Config::None;
         self.queue_pairs().any(|pairs| pairs.config.congestion != none)
     }
 
-    /// Returns the congestion control of a workload's queue pairs whose data the hosts of a group send. `workload` is its number among the
-    /// workloads that send flows, and must have queue pairs.
+    /// Returns the congestion control of a workload's queue pairs whose data the hosts of a group send. `workload` is the workload's number
+    /// among those that send flows. The workload must have queue pairs.
     pub fn congestion_of(&self, workload: u16, group: u16) -> &shallows_rdma::congestion::Config {
         let agreement = self.hosts.agreement_of(workload, group.into(), group.into());
         let pairs = agreement.queue_pairs.as_ref().expect("the workload has queue pairs");
@@ -208,8 +208,8 @@ impl Experiment {
         self.queue_pairs().find_map(|pairs| pairs.config.congestion.pint())
     }
 
-    /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is its number among the workloads
-    /// that send flows.
+    /// Returns the negotiated parameters of a workload's connections from one host to another. `workload` is the workload's number among
+    /// the workloads that send flows.
     pub fn agreement_of(&self, workload: u16, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement_of(workload, groups.of(from), groups.of(to))
@@ -282,11 +282,11 @@ impl Experiment {
 
     /// Returns the scenario with all defaults filled in. It contains everything that affects a run except the contents of input files.
     ///
-    /// Written as TOML, the result is again a scenario, which describes the same experiment.
+    /// The result, written as TOML, is a scenario that describes the same experiment.
     ///
     /// # Panics
     ///
-    /// If the scenario cannot be written as JSON, which is a defect of this program.
+    /// Panics if the scenario cannot be written as JSON, which is a defect of this program.
     pub fn resolved(&self) -> serde_json::Value {
         serde_json::to_value(&self.resolved).expect("a checked scenario has finite numbers and text keys")
     }
@@ -297,13 +297,13 @@ impl Experiment {
     }
 }
 
-/// Conditions that end a run; the first one that is met ends it.
+/// Conditions that end a run. The run ends as soon as one of them is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// Time at which the run ends; `None` for no limit.
     pub at: Option<Instant>,
-    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and none of their
-    /// packets is in flight. False if a workload has no end, or if the run has both such sources and a time `at`.
+    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
+    /// such a source is in flight. False if a workload has no end, or if the run has both such a source and a time `at`.
     pub on_completion: bool,
 }
 
@@ -323,7 +323,7 @@ pub struct Capture {
     pub name: String,
     /// Numbers of the links that leave the captured ports, ascending.
     pub links: Vec<u32>,
-    /// Number of bytes of each packet that the file keeps.
+    /// Number of bytes that the file keeps of each packet.
     pub snap: u32,
 }
 
@@ -465,7 +465,7 @@ pub enum DatagramPattern {
         /// Average rate, in bits per second on the wire.
         rate: Rate,
     },
-    /// Bursts: datagrams at equal intervals for the time `on`, then a pause of `off`, repeatedly.
+    /// Repeated bursts: datagrams at equal intervals for the time `on`, then a pause of `off`.
     OnOff {
         /// Rate during a burst, in bits per second on the wire.
         rate: Rate,

@@ -259,7 +259,7 @@ fn bound(nic: &spec::Nic) -> Option<Bytes> {
     }
 }
 
-/// Rejects an MTU of a group that leaves no room for data in a packet. Returns whether every group's MTU is valid.
+/// Rejects a group's MTU that leaves no room for data in a packet. Returns whether every group's MTU is valid.
 pub(crate) fn check_mtu(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     for (index, group) in spec.host.group.iter().enumerate() {

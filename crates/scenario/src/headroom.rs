@@ -54,7 +54,7 @@ impl Headroom {
         });
         let above_limit = packet + Bytes(1);
         let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
-        // Among packets that need more cells, the smallest needs the most memory for its size.
+        // Among packets that need more cells than the smallest packet, the shortest needs the most memory per byte.
         let occupancy = occupied(smallest).max(occupied(cell.occupied(smallest) + Bytes(1)));
         let arriving = terms.total() + above_limit;
         let needed = cell.occupied(Bytes((arriving.0 as f64 * occupancy).ceil() as u64));
@@ -146,7 +146,7 @@ pub(crate) fn by_sonic(
     Some(sonic_spectrum::Headroom::of(sonic_spectrum::Version::Compensated, &chip, &port))
 }
 
-/// Returns a note with the terms of SONiC's formula, for each kind of port whose headroom comes from it.
+/// Returns a note with the terms of SONiC's formula, for each kind of port whose headroom comes from this formula.
 pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
     let mut notes = Vec::new();
     let ports = network.lossless.iter().flat_map(|lossless| &lossless.ports);

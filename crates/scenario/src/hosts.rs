@@ -30,13 +30,14 @@ pub(crate) enum Part {
     Range(u32, u32),
     /// Every *n*-th number of a half-open range, beginning with its first number. The third field is *n*, which is at least 2.
     Steps(u32, u32, u32),
-    /// Hosts with this name, in which `*` matches any text.
+    /// Hosts whose names match this pattern, in which `*` matches any text.
     Name(String),
-    /// Hosts of the groups with this name, in which `*` matches any text.
+    /// Hosts of the groups whose names match this pattern, in which `*` matches any text.
     Group(String),
 }
 
-/// Set of racks as the scenario writes it. A rack is identified by its switch: by its number among the switches with hosts, or by its name.
+/// Set of racks as the scenario writes it. A rack is identified by the name of its switch, or by the number of its switch among the
+/// switches with hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
@@ -76,7 +77,7 @@ impl HostSet {
         let Self::Parts(parts) = self else {
             return Ok((0..hosts).collect());
         };
-        // Ranges are collected before they are expanded, so that overlapping ranges cost no memory, however often they repeat.
+        // Ranges are collected before they are expanded, so that overlapping and repeated ranges need no memory.
         let mut sorted: Vec<(u32, u32)> = Vec::new();
         for part in parts {
             match part {

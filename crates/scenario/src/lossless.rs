@@ -64,7 +64,7 @@ pub(crate) fn build(
             port(wanted, link, (network, [smallest, packet], cell, limit), (&classes, jitter), checker)?;
         port.queues = classes.queues(&network.port(link).discipline);
         if link.kind == PortKind::Nic {
-            // The host's packets delay its PFC frames.
+            // Packets that the host sends delay the PFC frames that it sends.
             let jitter = self::jitter(spec, network, &network.links[link.reverse as usize], packet);
             let headroom = Headroom::of(wanted, link, jitter, (network, [smallest, packet], Cell::default()));
             let own = spec.host.nic_of(network.groups.of(HostId(link.from.0)));
@@ -285,7 +285,7 @@ fn book(
     })
 }
 
-/// Rejects ports that cannot be paused, delay PFC frames or limit their own backlog, and ports whose markers drop packets at dequeue.
+/// Rejects ports that delay PFC frames, limit their own backlog or cannot be paused, and ports whose markers drop packets at dequeue.
 fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
     // Markers drop packets that they cannot mark; all packets of queue pairs are ECN-capable.
     let can_mark = spec.workload.iter().all(|workload| workload.transport() == Transport::Roce);
@@ -324,7 +324,7 @@ fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
 }
 
 /// Returns whether pauses can cause a deadlock, in which each link of a cycle stays paused because its packets wait for the next link.
-/// Rejects such a network unless it is `allowed`.
+/// Rejects a network with such a cycle unless `allowed` is `Allow`.
 fn check_cycles(allowed: CyclicRoutes, network: &Network, checker: &mut Checker<'_>) -> bool {
     let count = network.links.len();
     let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];

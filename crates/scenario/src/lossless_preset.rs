@@ -8,7 +8,7 @@ use crate::check::Checker;
 use crate::spec::{self, LosslessPreset};
 use crate::topology::{Link, Lossless, Network};
 
-/// Negated exponent of α at a port with the rate of the hosts: α is 2⁻³ = 1/8 (third.cc: `shift`).
+/// Negated exponent of α at a port with the rate of the hosts' links: α is 2⁻³ = 1/8 (third.cc: `shift`).
 const SHIFT: i8 = 3;
 
 /// Rejects keys that have no counterpart in the simulators of the presets.
@@ -66,8 +66,8 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Enlarges the memory of each switch by the part of its groups' reserved memory and headroom that [`taken`] leaves out with the preset.
-/// Lossless packets then fit at egress, where the simulators refuse none of them (switch-mmu.cc: `CheckEgressAdmission`).
+/// Enlarges the memory of each switch by the reserved memory and headroom of its groups that [`taken`] omits under the preset. Lossless
+/// packets then always fit at egress, where the simulators accept all of them (switch-mmu.cc: `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
     let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {

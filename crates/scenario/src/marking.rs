@@ -67,7 +67,7 @@ pub struct BusyLimit {
     pub busy_ports: usize,
     /// Largest backlog that the marker can measure, in bytes.
     pub limit_bytes: u64,
-    /// Whether the marker's lower threshold is below `limit_bytes`, so that it can mark.
+    /// Whether the marker's lower threshold is below `limit_bytes`, so that the marker can mark.
     pub can_fire: bool,
 }
 
@@ -165,7 +165,7 @@ impl AlikePorts<'_> {
         let Range { gauge, kmin, kmax, pmax } =
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
         let in_bytes = |level: aqm::Level| match (gauge.unit, gauge.scope) {
-            // Size of that many full packets. Smaller packets reach the threshold with fewer bytes.
+            // Size of as many full packets as the threshold counts. Smaller packets reach the threshold with fewer bytes.
             (Unit::Packets, _) => packet * level.0,
             (Unit::Cells, _) | (Unit::Bytes, Scope::Pool) => self.on_the_wire(Bytes(level.0), packet),
             (Unit::Bytes, _) => Bytes(level.0),

@@ -37,7 +37,7 @@ impl Memory {
         }
     }
 
-    /// Returns the memory of every node: the `hosts` hosts first, then the switches.
+    /// Returns the memory of every node: hosts first, then switches. `hosts` is the number of hosts.
     pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
@@ -279,8 +279,8 @@ impl Packet {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free bytes from which the threshold of a queue is computed when this packet arrives at an empty pool of size `pool`. If the
-    /// memory has cells, the packet already counts as stored, as in switch chips.
+    /// Returns the free bytes from which the threshold of a queue is computed when this packet arrives at an empty pool of size `pool`. If
+    /// the memory has cells, the packet already counts as stored, as in switch chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
     }

@@ -48,8 +48,8 @@ pub(crate) fn may_pause(spec: &Resolved, network: &Network, link: &Link) -> bool
     link.to.0 < network.hosts && pauses(spec.host.nic_of(network.groups.of(HostId(link.to.0))).0)
 }
 
-/// Adds the receive buffer, the PFC storm and the watchdog of `nic`, whose table has the key `key`, to its `port`. Returns `None` if one of
-/// them is invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in
+/// Adds the receive buffer, the PFC storm and the watchdog of `nic` to `port`. The table of `nic` has the key `key`. Returns `None` if one
+/// of the three is invalid. After a pause, up to `headroom` bytes can arrive in packets of up to `packet` bytes. Problems are recorded in
 /// `checker`.
 pub(crate) fn build(
     port: &mut LosslessPort,
@@ -70,7 +70,7 @@ pub(crate) fn build(
     if let Some(wanted) = &nic.pfc_storm {
         port.storm = Some(storm(wanted, lossless, &format!("{key}.pfc_storm"), checker)?);
     }
-    // The watchdog ends only the pauses that the NIC sends, so its action has no effect on the packets that the NIC sends.
+    // The watchdog ends only the pauses that the NIC sends, so the watchdog's action has no effect on the packets that the NIC sends.
     port.nic_watchdog = nic.watchdog.as_ref().map(|wanted| {
         let times = [wanted.detection, wanted.restoration, wanted.poll];
         watchdog(times, WatchdogAction::Forward, &format!("{key}.watchdog"), checker)

@@ -28,8 +28,8 @@ pub(crate) struct OwnRoces {
 }
 
 impl OwnRoces {
-    /// Reads the `roce` tables of workloads and groups. `tables` are the tables of the scenario, whose settings are inherited; `spelled_out`
-    /// fills in defaults.
+    /// Reads the `roce` tables of workloads and groups. `tables` are the tables of the scenario, whose settings are inherited;
+    /// `spelled_out` fills in defaults.
     pub(crate) fn read(
         spec: &Resolved,
         tables: &Table,
@@ -92,7 +92,8 @@ impl OwnRoces {
         self.kinds.iter().map(|kind| self.at(kind))
     }
 
-    /// Returns the settings of a workload's queue pairs at the hosts of each group, or `None` if it has none. `workload` is its index.
+    /// Returns the settings of a workload's queue pairs at the hosts of each group, or `None` if the workload has no queue pairs.
+    /// `workload` is the index of the workload.
     pub(crate) fn of_workload(&self, workload: usize) -> Option<Vec<&OwnRoce>> {
         Some(self.at(&self.kinds[self.of_workloads[workload]?]))
     }
@@ -101,8 +102,8 @@ impl OwnRoces {
         kind.iter().map(|&own| &self.all[own]).collect()
     }
 
-    /// Returns the key of the settings of the workload at this index, if its queue pairs carry READs. The operation is the same in all
-    /// groups.
+    /// Returns the key of the settings of the workload at this index, if the workload's queue pairs carry READs. The operation is the same
+    /// in all groups.
     pub(crate) fn key_of_reads(&self, workload: usize) -> Option<&str> {
         let own = &self.all[self.kinds[self.of_workloads[workload]?][0]];
         matches!(own.roce.operation, RoceOperation::Read(_)).then_some(&own.key)

@@ -34,8 +34,8 @@ pub(crate) struct OwnTcp {
 pub(crate) struct OwnTcps {
     /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// Connection kind of each workload that sends flows. For TCP, the kind is 0 with the hosts' own settings, and otherwise one plus the
-    /// table's index in `all`. For queue pairs, the kind is one plus the number of tables, because these kinds come last.
+    /// Connection kind of each workload that sends flows. For TCP, the kind is 0 if the workload has no table, and otherwise one plus the
+    /// table's index in `all`. For queue pairs, the kind is one plus the number of tables, because kinds of queue pairs come last.
     pub(crate) of_workloads: Vec<u16>,
 }
 
@@ -64,7 +64,7 @@ impl OwnTcps {
                 });
                 found.all.push(OwnTcp { workload: index, of_groups: groups.collect::<Result<_, _>>()? });
             }
-            found.of_workloads.push(number as u16 + 1); // too many workloads for 16 bits are rejected
+            found.of_workloads.push(number as u16 + 1); // more workloads than fit into 16 bits are rejected
         }
         let last = found.all.len() as u16 + 1;
         found.of_workloads.iter_mut().filter(|kind| **kind == OF_QUEUE_PAIRS).for_each(|kind| *kind = last);

@@ -1,5 +1,5 @@
 //! Pause thresholds, computed before the run: the memory that a priority group occupies when it pauses its sender, and whether queues mark
-//! packets before that.
+//! packets before the pause.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ pub struct PauseThreshold {
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
     /// Bound on marking thresholds: if the thresholds of all queues are lower, queues mark packets before groups pause their senders, for
-    /// any traffic between the ports. This requires that all traffic is in lossless classes, because lossy packets occupy shared memory
-    /// that the bound ignores.
+    /// any traffic between the ports. The bound is valid only if all traffic is in lossless classes, because it ignores shared memory that
+    /// lossy packets occupy.
     pub mark_below_bytes: u64,
 }
 
@@ -51,8 +51,8 @@ pub struct PauseLevel {
     pub mark_first: Vec<PortKind>,
 }
 
-/// Numbers of congested groups, each at a separate port, for which thresholds are computed, as far as the switch has as many other ports.
-/// The last case has a congested group at each of these other ports.
+/// Numbers of congested groups for which thresholds are computed. Each group is at a separate port, other than the output port; numbers
+/// above the number of these ports are skipped. One more case has a congested group at each of these ports.
 const CONGESTED: [usize; 4] = [1, 4, 8, 32];
 
 /// Switch with lossless classes.
@@ -132,7 +132,7 @@ impl Switch<'_> {
                 self.marks.iter().filter(|(_, marks)| is_wanted(*marks)).map(|(kind, _)| *kind).collect();
             kinds.into_iter().collect()
         };
-        // Each port receives packets at its full rate, and an equal share of the rate of the queue drains them.
+        // Packets of each group arrive at the full rate of a port and leave at an equal share of the rate of the queue.
         let growth = rate.0 as f64 * (1.0 - 1.0 / groups as f64);
         PauseLevel {
             groups,

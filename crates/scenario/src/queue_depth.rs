@@ -1,4 +1,5 @@
-//! `connections.queue_depth`: checks that only queue pairs have several outstanding messages, and that their packets stay in order.
+//! `connections.queue_depth`: checks that only queue pairs have several outstanding messages, and that packets of these queue pairs stay in
+//! order.
 
 use crate::check::Checker;
 use crate::resolved::Resolved;

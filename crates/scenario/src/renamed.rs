@@ -1,4 +1,4 @@
-//! Renamed keys of scenarios. A scenario may still use an old name, which only causes a note; the next version removes the old names.
+//! Renamed keys of scenarios. Old names still work and only cause a note; the next version removes them.
 
 use toml::{Table, Value};
 

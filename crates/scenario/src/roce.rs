@@ -50,8 +50,8 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
-/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values and on a timeout without
-/// effect.
+/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values and on a timeout that
+/// has no effect.
 pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) -> (OwnRoces, Vec<String>) {
     let mut notes = Vec::new();
     for OwnRoce { key, roce } in &mut own.all {
@@ -65,7 +65,7 @@ pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) 
                 cnp.interval()
             ));
         }
-        // Scenarios that compare recoveries have this timeout in common.
+        // This is a note, not an error, because scenarios that compare kinds of recovery set one timeout for all of them.
         if matches!(roce.recovery, RoceRecovery::Irn(_)) && roce.timeout != Roce::default().timeout {
             notes.push(format!(
                 "{key}.timeout = \"{}\" has no effect, because the recovery \"irn\" has timeouts of its own",
@@ -308,7 +308,7 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval()), checker);
 }
 
-/// Rejects bursts of single packets, and bursts without a rate that delays packets.
+/// Rejects bursts of single packets, and bursts of queue pairs that send at line rate because they have no congestion control.
 fn check_burst(roce: &Roce, setting: &Setting, checker: &mut Checker<'_>) {
     let Some(burst) = roce.burst else { return };
     let is_paced = !matches!(roce.congestion, RoceCongestion::None(_));

@@ -14,8 +14,8 @@ const ROUND_TRIP_TIMES: (Duration, Duration) = (Duration::from_nanos(1), Duratio
 /// Largest window and increase of a congestion control that counts in packets.
 const MOST_PACKETS: f64 = 1e6;
 
-/// Checks the settings of a congestion control and their conversion `config` for the network of `setting`. `interval` is the shortest
-/// time between two CNPs. Problems are recorded in `checker`.
+/// Checks the settings of a congestion control, and `config`, to which they were converted for the network of `setting`. `interval` is the
+/// shortest time between two CNPs. Problems are recorded in `checker`.
 pub(crate) fn check(
     congestion: &RoceCongestion,
     config: &Control,

@@ -1,11 +1,11 @@
-//! Queue pairs between two hosts with different settings: the end that determines each setting.
+//! Rules for queue pairs between two hosts with different settings: the end that determines each setting.
 
 use crate::check::Checker;
 use crate::own_roce::{OwnRoces, key_of_group};
 use crate::spec::{self, Roce, RoceOperation, RoceRecovery};
 
-/// Returns the settings of a queue pair that a host with the settings `opener` opens to a host with the settings `other`. Both must have the
-/// same operation, path MTU and kind of recovery.
+/// Returns the settings of a queue pair that a host with the settings `opener` opens to a host with the settings `other`. Both settings
+/// must have the same operation, path MTU and kind of recovery.
 pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     let (sender, receiver) = match opener.operation {
         RoceOperation::Read(_) => (other, opener),
@@ -31,8 +31,8 @@ pub(crate) fn between(opener: &Roce, other: &Roce) -> Roce {
     }
 }
 
-/// Returns the operation. For SENDs, the receiver determines all settings except the limit of RNR NAKs, which the sender counts. For READs,
-/// the limits of outstanding READs of both ends apply (`max_rd_atomic` and `max_dest_rd_atomic` of `ibv_qp_attr`).
+/// Returns the operation of a queue pair. For SENDs, the receiver determines all settings except the limit of RNR NAKs, which the sender
+/// counts. For READs, the limits of outstanding READs of both ends apply (`max_rd_atomic` and `max_dest_rd_atomic` of `ibv_qp_attr`).
 fn operation(opener: &Roce, other: &Roce) -> RoceOperation {
     match (&opener.operation, &other.operation) {
         (RoceOperation::Send(opener), RoceOperation::Send(other)) => {

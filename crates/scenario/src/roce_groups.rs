@@ -1,4 +1,4 @@
-//! Groups of hosts with different settings of queue pairs: what both ends of a queue pair must have in common.
+//! Groups of hosts with different settings of queue pairs: the settings that both ends of a queue pair must have in common.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,8 @@ impl End<'_> {
 
 /// Rejects two ends with different path MTUs or different kinds of recovery. Operations are the same in all groups.
 fn check_common(workload: usize, opener: &End<'_>, other: &End<'_>, checker: &mut Checker<'_>) {
-    // Report the problem at the later group. It has a `roce` table, or it inherits settings that the table of the earlier group changes.
+    // Report the problem at the later group. This group has a `roce` table, or it inherits settings that the earlier group's table
+    // overrides.
     let (one, two) = if opener.group < other.group { (opener, other) } else { (other, opener) };
     let mut alike = |name: &str, [first, second]: [String; 2]| {
         checker.require(first == second, &format!("{}.{name}", two.key()), || {

@@ -17,7 +17,7 @@ use crate::spec::roce_congestion::{
 /// Network of the queue pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
-    /// Data of a full packet.
+    /// Bytes of data in a full packet.
     pub(crate) mtu: Bytes,
     /// Bytes of the largest packet on the wire.
     pub(crate) largest: Bytes,
@@ -98,7 +98,7 @@ pub(crate) fn cnp_interval(congestion: &RoceCongestion) -> Duration {
     let RoceCongestion::ConnectX(given) = congestion else { return Duration::from_micros(50) };
     match given.preset {
         ConnectXPreset::Connectx => Duration::from_micros(4),
-        // In HPCC's repository, each acknowledgement says whether the packet was marked.
+        // In HPCC's repository, each acknowledgement contains the mark of its packet.
         ConnectXPreset::HpccRepo => Duration::ZERO,
     }
 }

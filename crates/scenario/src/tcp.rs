@@ -17,7 +17,7 @@ use crate::spec::{self, Congestion, Cubic, Receiver, Tcp};
 
 /// Bytes of three SACK blocks with padding (RFC 2018 §3). An acknowledgement has at most three.
 const SACK: Bytes = Bytes(28);
-/// Largest receive window, which has 32 bits. RFC 7323 §2.3 allows a quarter of it.
+/// Largest receive window: the window has 32 bits. RFC 7323 §2.3 allows a quarter of this size.
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
 /// Checks `[tcp]` for the hosts and links of the scenario. Returns whether it is valid.

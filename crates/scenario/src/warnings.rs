@@ -50,7 +50,7 @@ impl Experiment {
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a marking threshold so low that a full packet is marked when only one other packet waits, or none.
+    /// Warns about a marking threshold so low that a full packet is marked although at most one other packet waits.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(

@@ -133,7 +133,8 @@ pub(crate) fn traces(
     made
 }
 
-/// Returns one flag for each link: whether one of `patterns` matches its port. Ports that `may` rejects never match.
+/// Returns one flag for each link: whether one of `patterns` matches the port that the link leaves. Ports of links for which `may` returns
+/// false never match.
 pub(crate) fn matching(
     patterns: &[String],
     key: &str,

@@ -313,8 +313,8 @@ fn apply_overrides(
     }
 }
 
-/// Returns two links for every cable, one for each direction: first the links that leave hosts, then those of each switch in turn. The
-/// delay of a link at a host includes `host_delay` of that host.
+/// Returns two links for every cable, one for each direction: first the links that leave hosts, then the links that leave each switch in
+/// turn. The delay of a link at a host includes `host_delay` of that host.
 pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
     // Parallel cables are numbered: the second is called `a->b#2`.

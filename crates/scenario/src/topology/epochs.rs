@@ -23,7 +23,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// If times do not ascend, a link does not exist, or a link would get an invalid state.
+    /// Returns a message if times do not ascend, a link does not exist, or a link would get an invalid state.
     pub(crate) fn set_epochs(&mut self, epochs: Vec<Epoch>) -> Result<(), String> {
         if let Some(late) = epochs.windows(2).find(|pair| pair[0].at >= pair[1].at) {
             return Err(format!("epochs must ascend in time, got {} before {}", late[0].at, late[1].at));

@@ -11,7 +11,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// If a switch does not exist, if `to` has no hosts or is in the circle, or if two neighbours in the circle have no link.
+    /// Returns a message if a switch does not exist, if `to` has no hosts or is in the circle, or if two neighbours in the circle have no
+    /// link.
     pub(crate) fn add_loop(&mut self, to: &str, through: &[String]) -> Result<(), String> {
         let target = self.switch_called(to)?;
         let host = (0..self.hosts).find(|&host| self.links[host as usize].to == target);

@@ -21,7 +21,7 @@ pub struct Lossless {
     pub ports: Vec<LosslessPort>,
     /// Pause time in a PFC frame, in quanta.
     pub quanta: u16,
-    /// Whether a pause lasts until its sender ends it. Such a pause is not repeated.
+    /// Whether a pause lasts until the sender of the PFC frame ends it. Such a pause is not repeated.
     pub are_flags: bool,
     /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
     pub pooled: bool,
@@ -36,7 +36,8 @@ pub struct Lossless {
 /// Settings of a port in a network with lossless classes.
 #[derive(Clone, Debug, Default)]
 pub struct LosslessPort {
-    /// Priority groups of packets that arrive at this port: those of lossless classes, then one for all other classes. Empty at hosts.
+    /// Priority groups of packets that arrive at this port: the groups of lossless classes, then one group for all other classes. Empty at
+    /// hosts.
     pub groups: Vec<GroupConfig>,
     /// Queue that each PFC priority pauses at this port; `None` for priorities of lossy classes.
     pub queues: [Option<u8>; PRIORITIES],
@@ -56,7 +57,8 @@ pub struct LosslessPort {
     pub nic_watchdog: Option<WatchdogConfig>,
 }
 
-/// Headroom of each lossless group of a port, and the bytes that it must hold: those that can still arrive after the decision to pause.
+/// Headroom of each lossless group of a port, and the bytes that the headroom must hold: all bytes that can still arrive after the decision
+/// to pause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// Bytes that arrive while a packet blocks the PFC frame, and while the frame is sent.

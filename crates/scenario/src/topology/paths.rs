@@ -9,8 +9,8 @@ use crate::check::Checker;
 use crate::resolved::Resolved;
 use crate::spec;
 
-/// Maximum number of connections with `switch.ecmp = "ns-2-bcc"`: thirty times as many as in BCC's script. It limits the memory that a
-/// mistyped value uses.
+/// Maximum number of connections with `switch.ecmp = "ns-2-bcc"`: thirty times as many as in BCC's script. The maximum limits the memory
+/// that a mistyped value uses.
 const MAX_NUMBERS: u64 = 1 << 20;
 
 /// Returns the configuration of `switch.ecmp`, or `None` if the scenario does not meet its requirements.
@@ -35,8 +35,8 @@ pub(super) fn ecmp(
     })
 }
 
-/// Returns how many persistent connections each host has to each other host. `"ns-2-bcc"` numbers these connections, so it rejects a scenario
-/// with none, or with too many.
+/// Returns how many persistent connections each host has to each other host. `"ns-2-bcc"` numbers these connections, so scenarios with none
+/// or too many are rejected.
 fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
     let pools = spec.workload.iter().find_map(|workload| match workload {
         spec::Workload::Poisson(poisson) => match &poisson.connections {

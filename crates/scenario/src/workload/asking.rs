@@ -1,4 +1,4 @@
-//! Configuration of a workload of queries, and the actions that it schedules.
+//! Configuration of a workload of queries, and the actions that the workload schedules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct Config {
     pub(crate) response: Response,
     pub(crate) aggregators: Option<Aggregators>,
     pub(crate) iterations: u16,
-    /// Maximum random delay of a request, which must be less than any deadline.
+    /// Maximum random delay of a request; less than every deadline.
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
@@ -43,9 +43,9 @@ pub(crate) struct Config {
 /// Size of a worker's response.
 #[derive(Clone, Debug)]
 pub(crate) enum Response {
-    /// This size for each response.
+    /// The same size for each response.
     Each(Bytes),
-    /// This total size for all responses to a query. Each response is an equal part, rounded up.
+    /// Total size of all responses to a query. Each response is an equal part, rounded up.
     Total(Bytes),
     /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),

@@ -102,7 +102,7 @@ type Sets = (Vec<HostId>, Vec<HostId>);
 
 impl Builder<'_, '_, '_> {
     fn number(&self) -> u16 {
-        // More workloads than 16 bits can number are rejected earlier.
+        // Scenarios with more workloads than 16 bits can number are rejected earlier.
         self.traffic.generators.len() as u16
     }
 

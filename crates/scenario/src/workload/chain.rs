@@ -176,7 +176,7 @@ impl Signals {
         Self { waiting: Arc::new(waiting), given: none.clone(), gone: none }
     }
 
-    /// Increases the count of a signal by one. Returns the flows that this count releases.
+    /// Increases the count of a signal by one. Returns the flows that the new count releases.
     fn give(&mut self, signal: u32, links: &Links) -> &[u32] {
         let place = signal as usize;
         self.given[place] += 1;
@@ -212,7 +212,7 @@ struct List {
 }
 
 impl Chain {
-    /// Creates the workload of these flows. No flow may wait for ever.
+    /// Creates the workload of these flows, each of which must be able to start.
     pub(crate) fn new(flows: Vec<Flow>, links: Links) -> Self {
         debug_assert_eq!(links.stuck(flows.len() as u32), None);
         let starting = (0..).zip(&flows).filter(|&(place, _)| links.wait_of(place).is_none());
@@ -272,7 +272,7 @@ impl Workload for Chain {
         };
         for &signal in given {
             for &flow in self.signals.give(signal, links) {
-                // This chain receives the signal: it is emitted at the flow's sender, or this chain runs at all hosts.
+                // This chain receives the signal, because the signal is emitted at the flow's sender or this chain runs at all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
             }
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_count_of_all_is_a_barrier_and_rising_counts_are_a_queue() {
-        // Flows 0 and 1 emit signal 1. Flow 2 starts with its first emission, and flow 3 with its second.
+        // Flows 0 and 1 emit signal 1. Flow 2 starts with the first emission, and flow 3 with the second.
         let mut chain = chain(&[0, 0, 0, 0], links(&[(2, 1, 1), (3, 1, 2)], &[(0, &[1]), (1, &[1])]));
         assert_eq!([0, 1].map(|_| place(chain.next(Instant(0)))), [Some(0), Some(1)]);
         assert_eq!(chain.next(Instant(0)), Next::Wait);

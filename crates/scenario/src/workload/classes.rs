@@ -40,7 +40,7 @@ impl Classes {
         }
     }
 
-    /// Returns the class of packets from `source` to `destination` before their first flow. If flows draw their classes, this is class 0.
+    /// Returns the class of packets that `source` sends to `destination` before the first flow: 0 if the class is random or listed.
     pub fn before_any_flow(&self, source: HostId, destination: HostId) -> u8 {
         match *self {
             Self::Fixed(class) => class,
@@ -53,7 +53,7 @@ impl Classes {
         }
     }
 
-    /// Returns the highest result of `map` for the classes that flows can have. For a list of flows, this is the result for the highest
+    /// Returns the highest result of `map` for the classes that flows can have. For a list of flows, returns the result for the highest
     /// class in the list.
     pub(crate) fn highest_of(&self, map: impl Fn(u8) -> u8) -> u8 {
         let up_to = |last| (0..=last).map(&map).max().unwrap_or_default();

@@ -27,8 +27,8 @@ pub(crate) struct Sizes {
 const MAX_FLOW: f64 = (1u64 << 50) as f64;
 
 impl Cdf {
-    /// Parses a file whose lines have a value and a share, in 0–1 or 0–100. A number between the two, as in ns-2's files, is skipped. `#`
-    /// begins a comment. An error contains the number of the line.
+    /// Parses a file whose lines have a value and a share, from 0 to 1 or from 0 to 100. A number between value and share, as in ns-2's
+    /// files, is skipped. `#` begins a comment. An error contains the number of the line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut end = 0;

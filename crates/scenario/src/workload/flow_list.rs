@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         *self.signals.entry(signal).or_insert(next)
     }
 
-    /// Returns the error for a flow that waits for ever. `givers` is the number of times that its signal is emitted.
+    /// Returns the error for a flow that waits for ever. `givers` is the number of times that the flow's signal is emitted.
     fn explain(&self, flow: u32, givers: u32) -> String {
         let Wait { signal, count } = self.links.wait_of(flow).expect("it waits");
         let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);

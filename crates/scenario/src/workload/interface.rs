@@ -147,7 +147,7 @@ pub enum Next {
     Until(Instant),
     /// No flow until one of the workload's flows completes.
     Wait,
-    /// No further flow. Workloads that react to their flows return this only if they run at all hosts.
+    /// No further flow. Workloads that react to their flows return `Done` only if they run at all hosts.
     Done,
 }
 

@@ -75,7 +75,7 @@ impl Generator {
             Self::Pairwise(workload) => workload.arrivals(end),
             Self::Incast(workload) => workload.arrivals(end),
             Self::Schedule(workload) => workload.arrivals(end),
-            // Flows that wait for others may wait for ever.
+            // Flows that wait for others may never start.
             Self::Chain(_) => 0.0,
             Self::Queries(workload) => return workload.arrivals(end),
         };

@@ -100,8 +100,8 @@ impl Queries {
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let mut queries = Self { hosts: hosts.clone(), ..self.clone() };
         for process in 0..queries.processes.len() as u32 {
-            // Queries of a client at another host are needed only if hosts of this set may respond without a request. If clients are drawn,
-            // a client of this set may be drawn.
+            // Queries of clients at other hosts are needed only if workers in `hosts` respond without requests. If queries draw their
+            // clients, all queries are needed, because a host in `hosts` can be drawn.
             let client = queries.processes[process as usize].client;
             if queries.config.is_unasked() || client.is_none_or(|client| hosts.has(client)) {
                 queries.plan_first(process);

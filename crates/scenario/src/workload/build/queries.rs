@@ -1,4 +1,4 @@
-//! Checks and builds workloads of requests and responses. Each needs enough participants and a finite duration.
+//! Checks and builds workloads of requests and responses. Each workload must have enough participants and a finite duration.
 
 use std::sync::Arc;
 
@@ -152,8 +152,8 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires this
-    /// but has no requests.
+    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if the scenario requires
+    /// shared connections but has no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {
