@@ -20,7 +20,7 @@ pub(crate) struct Pacer {
     sent: Bytes,
     /// Time from which the next burst may begin.
     paced_at: Instant,
-    /// Whether the last burst has room for another packet of any size.
+    /// Whether the last burst accepts another packet of any size.
     has_room: bool,
 }
 
@@ -39,7 +39,7 @@ impl Pacer {
         if self.has_room { Instant::ZERO } else { self.paced_at }
     }
 
-    /// Records that a packet of `size` bytes on the wire leaves now. A burst has room for another packet after at most `room` bytes.
+    /// Records that a packet of `size` bytes on the wire leaves now. A burst of at most `room` bytes accepts another packet.
     pub(crate) fn on_send(&mut self, now: Instant, size: Bytes, room: Bytes) {
         if now >= self.paced_at {
             (self.start, self.sent) = (now, Bytes(0));

@@ -1,5 +1,5 @@
-//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): HPCC's window, from the highest
-//! utilisation on the path, which switches measure.
+//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): the window of HPCC, computed from the
+//! highest utilisation on the path. Switches measure the utilisation.
 
 use shallows_core::Rate;
 use shallows_core::packet::mix;
@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of HPCC's repository: those of HPCC in `hpcc`, and PINT with one byte in every packet.
+    /// Returns the parameters of HPCC's repository: `hpcc` for HPCC itself, and one byte of PINT in every packet.
     pub fn hpcc_repo(hpcc: hpcc::Config) -> Self {
         Self { hpcc, log_base: pint::LOG_BASE, sampled: 1.0 }
     }
