@@ -18,7 +18,8 @@ pub struct Config {
     pub base_rtt: Duration,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Whether each hop has its own utilisation, reference and stage; the smallest window then applies (`MULTI_RATE` of HPCC's repository).
+    /// Whether each hop has its own utilisation, reference and stage; if so, the smallest window applies (`MULTI_RATE` of HPCC's
+    /// repository).
     pub per_hop: bool,
     /// Whether acknowledgements that do not update the reference ignore hops without a queue (`SAMPLE_FEEDBACK`).
     pub skip_empty: bool,

@@ -43,7 +43,7 @@ impl IngressBook {
             resumes_from: u64::MAX,
             paused: 0,
             calm_below: if config.compares.tests_own_group() { 0 } else { cells(pool.size) },
-            // The first port sets it.
+            // `add_port` sets this limit.
             calm_limit: 0,
         };
         Self {
