@@ -54,7 +54,7 @@ impl AdaptiveTimeout {
         };
     }
 
-    /// Returns the time without progress, counted from the start of the first timeout.
+    /// Returns the time without progress, counted from the start of the first timeout since the last progress.
     pub(crate) fn stuck_for(&self, now: Instant) -> Duration {
         self.stuck_since.map_or(Duration::ZERO, |since| now.saturating_since(since))
     }

@@ -7,7 +7,7 @@ use crate::congestion;
 
 /// Parameters of a queue pair.
 ///
-/// The caller guarantees the ranges stated at the fields: scenarios are checked before they run.
+/// Each value must be in the range stated at its field. The check of a scenario ensures this before the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Operation of all messages: WRITE, SEND or READ.
@@ -33,7 +33,7 @@ pub struct Config {
     pub notification: Notification,
     /// Congestion control.
     pub congestion: congestion::Config,
-    /// Largest number of bytes on the wire after which a burst has room for another packet of any size. Zero: the rate delays each packet.
+    /// Number of bytes on the wire up to which a burst accepts another packet of any size. Zero: the pacer delays each packet.
     pub burst_room: Bytes,
 }
 
@@ -126,7 +126,7 @@ pub struct Irn {
 pub struct Notification {
     /// Shortest time between two CNPs of a queue pair; `None` if the responder sends no CNPs.
     pub interval: Option<Duration>,
-    /// Time from the arrival of a marked packet to the CNP.
+    /// Time from the arrival of a marked packet until the responder sends the CNP.
     pub latency: Duration,
     /// Whether a packet that arrives out of order also causes a CNP (ConWeave, SIGCOMM '23).
     pub out_of_order: bool,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use shallows_core::Bytes;
 
-/// Queue of messages, oldest first. A message occupies the same memory for any number of packets.
+/// Queue of messages, oldest first. A message occupies the same memory whatever its number of packets.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     queue: VecDeque<Message>,
@@ -44,7 +44,7 @@ impl Messages {
         self.bytes += bytes;
     }
 
-    /// Returns the number of packets in all messages that were posted, which is the PSN of the next message.
+    /// Returns the number of packets in all messages that were posted, which is also the first PSN of the next message.
     pub(crate) fn packets(&self) -> u64 {
         self.packets
     }
@@ -68,13 +68,13 @@ impl Messages {
         }
     }
 
-    /// Returns the number of bytes in the packets before this PSN, which must not belong to a released message.
+    /// Returns the number of bytes in the packets before `psn`. This PSN must not belong to a released message.
     pub(crate) fn offset(&self, mtu: Bytes, psn: u64) -> u64 {
         if psn == self.packets { self.bytes } else { self.segment(mtu, psn).offset }
     }
 
-    /// Returns the end of the message that contains this PSN (the PSN after its last packet), and the number of its bytes from this PSN on.
-    /// The message must be posted and not released.
+    /// Returns the PSN after the last packet of the message that contains `psn`, and the number of the message's bytes from `psn` on. The
+    /// message must be posted and not released.
     pub(crate) fn rest(&self, mtu: Bytes, psn: u64) -> (u64, u64) {
         let place = self.place(psn);
         let message = self.queue[place];
@@ -82,7 +82,7 @@ impl Messages {
         (end, message.bytes - (psn - message.psn) * mtu.0)
     }
 
-    /// Returns the place in the queue of the message that contains this PSN.
+    /// Returns the index in the queue of the message that contains this PSN.
     fn place(&self, psn: u64) -> usize {
         // Most packets and acknowledgements belong to the oldest message.
         if self.queue.get(1).is_none_or(|second| psn < second.psn) {

@@ -4,13 +4,14 @@ use shallows_core::{Bytes, Instant};
 
 use crate::congestion::Pace;
 
-/// Pacer of a queue pair. A packet may leave once the transmission time of the previous packet at the present rate is over.
+/// Pacer of a queue pair. It releases a packet once the transmission time of the previous packet at the present rate is over.
 ///
 /// A change of the rate therefore moves the time of the next packet by the difference between the old and the new transmission time, as
 /// `RdmaHw::ChangeRate` of HPCC's simulator does. Idle time earns no credit.
 ///
-/// NICs can send several packets before they evaluate the rate (`max_burst_sz` in ibv_modify_qp_rate_limit(3)). The packets of such a burst
-/// may leave back to back, and the next burst after the time that all of them take on the wire at the present rate.
+/// NICs can send several packets before they evaluate the rate (`max_burst_sz` in ibv_modify_qp_rate_limit(3)). The pacer releases the
+/// packets of such a burst back to back. It releases the next burst once the transmission time of all these packets at the present rate is
+/// over.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     pace: Pace,
@@ -20,7 +21,7 @@ pub(crate) struct Pacer {
     sent: Bytes,
     /// Time from which the next burst may begin.
     paced_at: Instant,
-    /// Whether the last burst has room for another packet of any size.
+    /// Whether the last burst accepts another packet of any size.
     has_room: bool,
 }
 
@@ -39,7 +40,7 @@ impl Pacer {
         if self.has_room { Instant::ZERO } else { self.paced_at }
     }
 
-    /// Records that a packet of `size` bytes on the wire leaves now. A burst has room for another packet after at most `room` bytes.
+    /// Records that a packet of `size` bytes on the wire leaves now. A burst of at most `room` bytes accepts another packet.
     pub(crate) fn on_send(&mut self, now: Instant, size: Bytes, room: Bytes) {
         if now >= self.paced_at {
             (self.start, self.sent) = (now, Bytes(0));

@@ -1,7 +1,7 @@
 //! The requester of RDMA READs: requests to send, and the processing of responses.
 //!
 //! A request reserves the PSNs of its responses. A response above a gap is an implied NAK (InfiniBand specification, volume 1): the
-//! requester drops the response and requests everything from the missing response on again.
+//! requester drops the response, and again requests everything from the missing response on.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct ReadRequester {
     next: u64,
     /// PSN after the last response that was ever requested.
     requested: u64,
-    /// Whether the response `expected` was requested again because a later one has arrived.
+    /// Whether the response `expected` was requested again because a later response has arrived.
     naked: bool,
     /// Lowest PSN for which a NAK is not a duplicate.
     fresh_nak: u64,
@@ -219,7 +219,7 @@ impl ReadRequester {
         }
     }
 
-    /// Moves the next request back to this PSN, so that everything from there on is requested again.
+    /// Moves the next request back to this PSN, so that the requester again requests everything from this PSN on.
     fn go_back(&mut self, psn: u64) {
         self.next = psn;
         self.timer = Instant::MAX;

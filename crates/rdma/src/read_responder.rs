@@ -65,7 +65,8 @@ impl ReadResponder {
         }
     }
 
-    /// Processes a request; returns a NAK if earlier requests are missing. As with packets of other operations, there is one NAK per gap.
+    /// Processes a request; returns a NAK if earlier requests are missing. The responder sends one NAK per gap, as for packets of other
+    /// operations.
     pub fn on_request(
         &mut self,
         config: &Config,
@@ -127,8 +128,8 @@ impl ReadResponder {
         Some(response)
     }
 
-    /// Returns the time at which [`Self::on_timer`] must be called and the responder polled again; `None` while it waits only for requests.
-    /// A response that may leave now has no deadline, because the driver polls when the NIC is free.
+    /// Returns the time at which [`Self::on_timer`] must be called and the responder polled again; `None` while the responder waits only
+    /// for requests. A response that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         if self.reads.is_empty() {
             return None;

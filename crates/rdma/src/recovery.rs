@@ -21,8 +21,8 @@ impl Scoreboard {
         Self { arrived: Ranges::default(), point: sent, examined: una, lost_before: una }
     }
 
-    /// Handles a NACK for a packet that arrived out of order. All missing packets before it are lost: "any subsequent packet is considered
-    /// lost only if another packet with a higher sequence number has been selectively acked" (section 3.1).
+    /// Handles a NACK for a packet that arrived out of order. All missing packets before that packet are lost: "any subsequent packet is
+    /// considered lost only if another packet with a higher sequence number has been selectively acked" (section 3.1).
     pub(crate) fn on_arrived(&mut self, psn: u64) {
         self.arrived.insert(psn, ());
         self.lost_before = self.lost_before.max(psn);

@@ -174,8 +174,8 @@ impl Requester {
         self.sendable().map(|psn| self.transmit(now, psn))
     }
 
-    /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while it waits only for posts
-    /// and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
+    /// Returns the time at which [`Self::on_timer`] must be called and the requester polled again; `None` while the requester waits only
+    /// for posts and replies. A packet that may leave now has no deadline, because the driver polls when the NIC is free.
     pub fn deadline(&self) -> Option<Instant> {
         let mut earliest = self.expiry();
         if !self.is_idle() {
@@ -268,7 +268,7 @@ impl Requester {
         self.control(|control, config| control.on_ack(config, &ack));
         self.una = psn;
         self.acked = number;
-        // After go-back-N has moved back, packets that were sent before may still arrive.
+        // After go-back-N has moved `next` back, packets sent earlier may still arrive.
         self.next = self.next.max(psn);
         self.next_offset = self.next_offset.max(number);
         self.messages.release(psn);
@@ -337,7 +337,7 @@ impl Requester {
         let (una, sent) = (self.una, self.sent);
         let lost_before = match self.config.recovery {
             Recovery::GoBackN => return self.go_back(),
-            // As with go-back-N, but without the packets that are known to have arrived.
+            // All packets sent so far count as lost, except those known to have arrived.
             Recovery::SelectiveRepeat => sent,
             // Section 3.1: only the packet at the cumulative acknowledgement counts as lost; a later packet counts as lost if a packet
             // after it has arrived.
@@ -347,12 +347,12 @@ impl Requester {
         board.on_timeout(una, sent, lost_before);
     }
 
-    /// Returns whether the next timeout ends the queue pair.
+    /// Returns whether a timeout at `now` ends the queue pair.
     fn is_exhausted(&self, now: Instant) -> bool {
         let Some(most) = self.config.retry_count else { return false };
         match &self.adaptive {
             None => self.retries == most,
-            // `qp_total_timeout`: the queue pair fails if it makes no progress for its timeout times its number of retries.
+            // `qp_total_timeout`: the queue pair fails if the time without progress reaches its timeout multiplied by its retry count.
             Some(adaptive) => adaptive.stuck_for(now) >= self.config.timeout * u64::from(most),
         }
     }
@@ -365,8 +365,8 @@ impl Requester {
         self.timer = Instant::MAX;
     }
 
-    /// Returns the time at which the retransmission timer expires; `Instant::MAX` while it is stopped. IRN's timeout depends on the number of packets in flight at present
-    /// (section 3.1), so the deadline moves as packets are sent.
+    /// Returns the time at which the retransmission timer expires; `Instant::MAX` while it is stopped. IRN's timeout depends on the number
+    /// of packets in flight at present (section 3.1), so the deadline moves as packets are sent.
     fn expiry(&self) -> Instant {
         if self.timer == Instant::MAX { Instant::MAX } else { self.timer + self.timeout() }
     }
@@ -381,8 +381,8 @@ impl Requester {
         }
     }
 
-    /// Returns the end of the time for which the next packet waits, because of an RNR NAK or of the rate; `None` if it need not wait, or if
-    /// it waits for acknowledgements.
+    /// Returns the time until which an RNR NAK or the rate delays the next packet; `None` if neither delays it, or if it waits for
+    /// acknowledgements.
     fn waiting_until(&self) -> Option<Instant> {
         if self.rnr_until > self.now {
             return Some(self.rnr_until);

@@ -26,7 +26,7 @@ pub struct Responder {
     /// Whether a NAK for `expected` was sent.
     naked: bool,
     /// For each receive work request that a SEND has consumed, the time at which it is posted again; [`Instant::MAX`] until the SEND is
-    /// complete. At most the last one belongs to an incomplete SEND.
+    /// complete. Only the last entry can belong to an incomplete SEND.
     consumed: VecDeque<Instant>,
     /// Whether a packet was marked since the last acknowledgement.
     marked: bool,
@@ -54,7 +54,7 @@ impl Responder {
             Ordering::Less => Some(RdmaReplyKind::Ack),
             Ordering::Equal => match self.take_receive(config, now, packet) {
                 Some(queue) => {
-                    // Later packets are dropped in silence, as after another NAK.
+                    // The responder drops later packets in silence, as after any other NAK.
                     self.naked = true;
                     Some(RdmaReplyKind::RnrNak(queue.rnr_timer))
                 }
@@ -91,8 +91,8 @@ impl Responder {
         self.notification.take_due(now).map(|cause| self.cnp(cause))
     }
 
-    /// Takes a receive work request if the expected packet begins a SEND, and schedules its next post if the packet ends a SEND. Returns
-    /// the receive queue if no work request is left.
+    /// Takes a receive work request if the expected packet begins a SEND. Schedules the next post of the work request if the packet ends a
+    /// SEND. Returns the receive queue if no work request is left.
     fn take_receive(&mut self, config: &Config, now: Instant, packet: &RdmaData) -> Option<ReceiveQueue> {
         let Operation::Send(send) = config.operation else { return None };
         let queue = send.receive?;
@@ -110,8 +110,8 @@ impl Responder {
         None
     }
 
-    /// Accepts the expected packet, and the held packets that follow it. Returns an acknowledgement on request, and also if the packet
-    /// fills a gap: packets above the gap may have requested acknowledgements that were not sent.
+    /// Accepts the expected packet, and the held packets that follow it. Returns an acknowledgement if the packet requests one, and also if
+    /// it fills a gap: packets above the gap may have requested acknowledgements that were not sent.
     fn accept(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
         debug_assert_eq!(
             packet.offset, self.received,

@@ -67,7 +67,7 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().transmit_next(now, self.memory, dropped)
     }
 
-    /// Returns the time at which `port` must send next; `None` while no packet that may be sent waits at `port`.
+    /// Returns the time at which `port` must send next; `None` while `port` has no waiting packet that it may send.
     #[inline(always)]
     pub fn wake_at<T: Copy + Default>(&mut self, port: u32) -> Option<Instant>
     where

@@ -16,7 +16,7 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// Time at which the bucket will be full if no more packets pass. The tokens that arrive until then are missing now.
+    /// Time at which the bucket will be full if no more packets pass. The bucket now lacks the tokens that arrive until then.
     full_at: Instant,
 }
 

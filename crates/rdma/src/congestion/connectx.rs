@@ -1,8 +1,8 @@
 //! DCQCN as ConnectX NICs run it: a reaction point with three periodic timers. Sources: NVIDIA's parameters, and the description by HPCC's
 //! authors.
 //!
-//! It differs from the DCQCN paper: a CNP only sets flags, which the next update of α and the next check for a decrease read. There is no
-//! byte counter.
+//! Differences from the DCQCN paper: a CNP only sets flags, and the next update of α and the next check for a decrease read these flags.
+//! There is no byte counter.
 
 use shallows_core::{Duration, Instant, Rate};
 
@@ -217,7 +217,8 @@ impl CongestionControl for ConnectX {
 
     fn on_timer(&mut self, config: &Config, now: Instant) {
         while let Some(at) = self.deadline().filter(|&at| at <= now) {
-            // If both are due at the same time, the increase comes first, as in HPCC's repository, where its event is older.
+            // If both are due at the same time, the increase comes first. HPCC's repository has the same order, because the event of the
+            // increase is older.
             if self.increase_at == Some(at) {
                 self.increase(config, at);
             } else {
@@ -278,7 +279,7 @@ mod tests {
         flow.on_timer(&config, ns(308_100));
         let recovered = f64::midpoint(cut, 100e9);
         assert_near(flow.current, recovered);
-        // After an increase, a decrease sets the target rate.
+        // The first decrease after an increase also sets the target rate.
         flow.on_cnp(&config, ns(341_000));
         flow.on_timer(&config, ns(344_100));
         assert_near(flow.target, recovered);

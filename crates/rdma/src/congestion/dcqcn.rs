@@ -1,6 +1,6 @@
 //! DCQCN as published (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM '15): the reaction point.
 //!
-//! The other parts are elsewhere: the congestion point is a switch's marker, and the notification point belongs to the responder.
+//! DCQCN has two other parts: the congestion point is a switch's marker, and the notification point belongs to the responder.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 

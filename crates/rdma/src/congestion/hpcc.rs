@@ -9,8 +9,8 @@ use super::interface::{Ack, CongestionControl, Digest, Pace, Telemetry, follows,
 pub struct Config {
     /// Target utilisation η, above 0 and at most 1.
     pub target: f64,
-    /// Number of additive increases in a row after which the window is divided by U/η even at a utilisation U below the target η
-    /// (maxStage).
+    /// Number of consecutive additive increases (maxStage) after which an update divides the window by U/η even if the utilisation U is
+    /// below the target η.
     pub max_stage: u32,
     /// Bytes that an update adds to the window (W_AI).
     pub additive_increase: Bytes,
@@ -18,7 +18,8 @@ pub struct Config {
     pub base_rtt: Duration,
     /// Smallest rate.
     pub min_rate: Rate,
-    /// Whether each hop has its own utilisation, reference and stage; the smallest window then applies (`MULTI_RATE` of HPCC's repository).
+    /// Whether each hop has its own utilisation, reference and stage; if so, the smallest window applies (`MULTI_RATE` of HPCC's
+    /// repository).
     pub per_hop: bool,
     /// Whether acknowledgements that do not update the reference ignore hops without a queue (`SAMPLE_FEEDBACK`).
     pub skip_empty: bool,
@@ -97,7 +98,7 @@ impl Hpcc {
         (backlog / (bytes_per_second * self.base_rtt) + sent / bytes_per_second, passed)
     }
 
-    /// Averages into U the utilisation u that was measured over τ = `passed` seconds: U ← (1 − τ/T)·U + τ/T·u.
+    /// Updates the average U with the utilisation u, which was measured over τ = `passed` seconds: U ← (1 − τ/T)·U + τ/T·u.
     fn average(&mut self, index: usize, (utilisation, passed): (f64, f64)) {
         let weight = passed.min(self.base_rtt) / self.base_rtt;
         let before = &mut self.measured[index].utilisation;
@@ -197,8 +198,7 @@ impl CongestionControl for Hpcc {
         }
         self.digest.telemetry += 1;
         let hops = ack.telemetry;
-        // The path must be that of the last acknowledgement, and the packet must have left each port after the packet of that
-        // acknowledgement.
+        // The packet must have taken the path of the previously acknowledged packet, and must have left each port after that packet.
         if !follows(hops, &self.last) {
             self.last.clear();
             self.last.extend_from_slice(hops);

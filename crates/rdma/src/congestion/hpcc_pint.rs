@@ -1,5 +1,5 @@
-//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): HPCC's window, from the highest
-//! utilisation on the path, which switches measure.
+//! HPCC with PINT (Ben Basat et al., SIGCOMM '20, section 6.1; `CC_MODE` 10 of HPCC's repository): the window of HPCC, computed from the
+//! highest utilisation on the path. Switches measure the utilisation.
 
 use shallows_core::Rate;
 use shallows_core::packet::mix;
@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of HPCC's repository: those of HPCC in `hpcc`, and PINT with one byte in every packet.
+    /// Returns the parameters of HPCC's repository: `hpcc` for HPCC itself, and one byte of PINT in every packet.
     pub fn hpcc_repo(hpcc: hpcc::Config) -> Self {
         Self { hpcc, log_base: pint::LOG_BASE, sampled: 1.0 }
     }
@@ -51,7 +51,7 @@ impl CongestionControl for HpccPint {
 
     fn on_ack(&mut self, config: &Config, ack: &Ack<'_>) {
         let Some(code) = ack.utilisation else { return };
-        // A hash selects the packets, as in PINT. Its upper 53 bits are a number from 0 to 1.
+        // A hash selects the packets, as in PINT. The upper 53 bits of the hash give a number from 0 to 1.
         let drawn = (mix(ack.number ^ mix(ack.now.0)) >> 11) as f64 / (1u64 << 53) as f64;
         if drawn < config.sampled {
             self.0.on_utilisation(&config.hpcc, ack, config.of_switches().decode(code));
@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_the_same_bytes_at_other_times_are_drawn_anew() {
-        // Queue pairs of short messages end in the same bytes, whatever the bits of their number.
+        // Queue pairs with equal short messages end at the same number of bytes. The draw also depends on the time, whatever the bits of
+        // this number.
         let config = config(T, 0.25);
         for number in [0, u64::MAX] {
             let mut flow = HpccPint::new(&config, CAPACITY);

@@ -85,8 +85,8 @@ impl PowerTcp {
     }
 
     /// Returns the normalised power of the hop with the most power, and the time over which it was measured (NSDI '22, algorithm 1).
-    /// Returns `None` if the path is not that of the last acknowledgement, or if the packet did not leave each port after the packet of
-    /// that acknowledgement.
+    /// Returns `None` if the packet took another path than the previously acknowledged packet, or did not leave each port after that
+    /// packet.
     fn power_of_hops(&self, hops: &[Telemetry]) -> Option<(f64, f64)> {
         if !follows(hops, &self.last_hops) {
             return None;
@@ -236,7 +236,7 @@ mod tests {
         // A second acknowledgement at the same time measures nothing.
         flow.on_ack(&config, &ack(18, 9, 4_000, &[]));
         assert_eq!((flow.power, flow.digest().telemetry), (power, 0));
-        // 100 Mb/s is the smallest rate, and a reference of it plus β the smallest window that an update yields.
+        // The smallest rate is 100 Mb/s. The smallest window that an update yields is β plus a reference of that rate.
         for update in 1..9 {
             flow.on_ack(&config, &ack(18 + 8_000 * update, 8_000 * update, 1_000_000 * update, &[]));
         }

@@ -20,9 +20,9 @@ pub struct Config {
     pub hops: u32,
     /// Largest target delay that flow scaling adds; zero for no flow scaling.
     pub scaling_range: Duration,
-    /// Window up to which flow scaling adds the whole range, above 0.
+    /// Largest window at which flow scaling adds the whole range; above 0.
     pub scaling_min: f64,
-    /// Window from which flow scaling adds nothing, above `scaling_min`.
+    /// Smallest window at which flow scaling adds nothing; above `scaling_min`.
     pub scaling_max: f64,
     /// Packets that the window gains in a round-trip time (ai).
     pub additive_increase: f64,

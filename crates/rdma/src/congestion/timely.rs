@@ -62,7 +62,7 @@ pub enum Counted {
 }
 
 impl Config {
-    /// Returns the parameters of the paper, which are for 10 Gb/s, with δ in proportion to `line_rate` as in HPCC's repository.
+    /// Returns the paper's parameters for 10 Gb/s, but with δ in proportion to `line_rate`, as in HPCC's repository.
     pub fn timely(line_rate: Rate) -> Self {
         Self {
             rule: Rule::Gradient,

@@ -48,7 +48,7 @@ pub struct Codel {
 /// State of a queue (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 struct DropState {
-    /// `first_above_time` of the RFC: when the waiting time will have been above the target for a whole INTERVAL.
+    /// `first_above_time` of the RFC: time at which the waiting time will have been above the target for a whole INTERVAL.
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,

@@ -4,8 +4,8 @@
 //! average of the ring exceeds a threshold, the departing packet gets the notification bit. The following packets get it too, as long as
 //! the backlog stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do not drift.
 //!
-//! The ring starts with zeros. A dequeue at the same instant as the previous one (after a packet was dropped at no cost) adds no sample;
-//! the next sample includes its growth.
+//! The ring starts with zeros. A dequeue at the same time as the previous dequeue (after a drop that took no time on the link) adds no
+//! sample; the next sample includes the growth at both dequeues.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

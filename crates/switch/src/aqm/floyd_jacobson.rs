@@ -1,8 +1,8 @@
 //! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; its name in scenarios is `red-classic`.
 //!
-//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
+//! Every arrival updates the average, even if the buffer refuses the packet. The average accounts for the port's idle time. The probability
 //! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
-//! number when the queue overflows.) Where ns-2's rules (red.cc) differ from the paper's, a parameter selects either;
+//! number when the queue overflows.) Where ns-2's rules (red.cc) differ from the paper's, a parameter selects the rule.
 //! [`Thresholds::Automatic`] is ns-2's automatic configuration. `red` implements RED as switches do, by default without an average.
 
 use schemars::JsonSchema;

@@ -121,8 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Tells the marker of an event that needs no verdict, if the marker handles the queue `port.queue`: calls `news`, which passes the
-    /// event to the marker.
+    /// Calls `news`, which passes an event to the marker, if the marker handles the queue `port.queue`. The event needs no verdict.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {

@@ -37,7 +37,7 @@ pub struct Config {
     pub beta: f64,
     /// Size of the largest packet; its transmission time is the unit of time.
     pub mtu: Bytes,
-    /// *T_idle*: while the port is idle, it counts one empty round per *T_idle*. `None` means the transmission time of `mtu`.
+    /// *T_idle*: the marker counts one empty round per *T_idle* while the port is idle. `None` means the transmission time of `mtu`.
     pub idle_time: Option<Duration>,
     /// Event after which the port counts as idle.
     pub idle_since: IdleSince,

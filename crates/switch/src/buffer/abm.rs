@@ -1,9 +1,9 @@
 //! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend on the number of
 //! congested queues and on the drain rate of each queue.
 //!
-//! The threshold of a queue of priority *p* is *T = α_p · 1/n_p · (B − Q) · μ/b*. *B* is the size of the pool, *Q* its occupancy, *n_p*
-//! the number of congested queues of that priority in the pool, and *μ/b* the queue's drain rate as a share of the link's rate. A queue
-//! that drains at half the rate of its port may hold half as much, so that all queues drain in the same time.
+//! The threshold of a queue of priority *p* is *T = α_p · 1/n_p · (B − Q) · μ/b*. *B* is the size of the pool, *Q* its occupancy, *n_p* the
+//! number of congested queues of that priority in the pool, and *μ/b* the queue's drain rate as a share of the link's rate. A queue that
+//! drains at half the link's rate may hold half as much as a queue that drains at the full rate, so that both drain in the same time.
 //!
 //! Deviations: the buffer has no clock, so *μ/b* is measured as the queue's share of the bytes that its port sent in the last window. This
 //! share equals *μ/b* while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its

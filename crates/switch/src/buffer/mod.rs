@@ -360,9 +360,9 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less. The result applies to every queue
-    /// that shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. If the result is `false`, there may still
-    /// be room.
+    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less than now. The result applies to
+    /// every queue that shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. If the result is `false`, there
+    /// may still be room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];

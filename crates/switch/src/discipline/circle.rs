@@ -143,7 +143,7 @@ impl<T: Copy + Default> Circle<T> {
         (joined.in_circle, joined.previous, joined.next) = (true, previous, next);
     }
 
-    /// Removes a bucket from the circle, if the circle contains it. If the bucket had the turn, the next one gets it.
+    /// Removes a bucket from the circle, if the circle contains it. If the bucket had the turn, the next bucket gets the turn.
     #[inline]
     pub(super) fn unlink(&mut self, bucket: usize) {
         let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];

@@ -105,7 +105,7 @@ impl<T: Copy + Default> HashedDrr<T> {
         self.circle.round().chain([own]).reduce(longer).expect("there is at least the own bucket")
     }
 
-    /// Passes the turn to the bucket that sends next, and returns it.
+    /// Passes the turn to the bucket that sends next, and returns that bucket.
     #[inline]
     fn select(&mut self) -> Option<usize> {
         loop {

@@ -43,7 +43,7 @@ impl IngressBook {
             resumes_from: u64::MAX,
             paused: 0,
             calm_below: if config.compares.tests_own_group() { 0 } else { cells(pool.size) },
-            // The first port sets it.
+            // `add_port` sets this limit.
             calm_limit: 0,
         };
         Self {
@@ -60,7 +60,7 @@ impl IngressBook {
     ///
     /// # Panics
     ///
-    /// Panics if a pool does not exist, or if another port has another number of groups.
+    /// Panics if a pool does not exist, or if an earlier port has a different number of groups.
     pub fn add_port(&mut self, groups: &[GroupConfig]) -> Ingress {
         let (port, of_port) = (self.groups.len() / groups.len(), groups.len() as u32);
         assert!(port == 0 || self.groups_of_port == of_port, "all ports have {} groups", self.groups_of_port);

@@ -80,8 +80,8 @@ pub enum GroupLimit {
 /// Headroom and thresholds of a lossless group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lossless {
-    /// Memory for packets that arrive after the pause (`xoff`). If there is a headroom pool, this is the most that the group may take from
-    /// it.
+    /// Memory for packets that arrive after the pause (`xoff`). If there is a headroom pool, the most that the group may take from that
+    /// pool.
     pub headroom: Bytes,
     /// Shared memory at or below which the group may be resumed, whatever the group's limit is (`xon`).
     pub xon: Bytes,

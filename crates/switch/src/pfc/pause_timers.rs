@@ -41,8 +41,8 @@ impl PauseTimers {
         Self { are_flags: true, ..self }
     }
 
-    /// Handles a frame whose last bit arrives at `now`. It takes effect after the response time. The pause time of a priority counts from
-    /// `now` and replaces the rest of an earlier pause.
+    /// Handles a frame whose last bit arrives at `now`. The frame takes effect after the response time. The pause time of a priority counts
+    /// from `now` and replaces the rest of an earlier pause.
     pub fn receive(&mut self, now: Instant, frame: &Frame) {
         let end = |quanta| match quanta {
             0 => now,

@@ -15,7 +15,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the longest pause time, and a refresh after half of it.
+    /// Returns the longest pause time, and a refresh after half of that time.
     fn default() -> Self {
         Self { quanta: u16::MAX, refresh: Some(u16::MAX / 2) }
     }
@@ -49,7 +49,7 @@ impl Pauser {
         }
     }
 
-    /// Pauses a priority, or resumes it. Returns whether this is a change. The driver must then read [`Self::wake_at`].
+    /// Pauses a priority, or resumes it. Returns whether the state of the priority changes. The driver must then read [`Self::wake_at`].
     pub fn set(&mut self, priority: u8, paused: bool) -> bool {
         let priority = usize::from(priority);
         let changes = self.paused[priority] != paused;

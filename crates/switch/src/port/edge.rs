@@ -91,7 +91,7 @@ impl Edge {
         })
     }
 
-    /// Handles an arriving packet, and sets the marks in its header that the markers choose.
+    /// Handles an arriving packet, and sets in its header the marks that the markers choose.
     #[inline(always)]
     pub(super) fn receive<T: Copy, W: Waiting<T>>(
         &mut self,

@@ -88,7 +88,7 @@ pub(super) struct Around {
     pub(super) shaper: Option<TokenBucket>,
 }
 
-/// Waiting packets of a port with several queues or a shaper, whose discipline has a known type.
+/// Waiting packets of a port with several queues or a shaper. `D` is the type of the port's discipline.
 pub(super) struct Known<'a, D> {
     pub(super) around: &'a mut Around,
     pub(super) discipline: &'a mut D,

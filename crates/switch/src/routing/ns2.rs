@@ -36,13 +36,13 @@ impl Ns2 {
     }
 }
 
-/// ns-2's multipath classifier as used in BCC's simulations. It shifts the number of a connection right by one for each link that the
-/// packet has passed, and takes it modulo the number of next hops. Both directions of a connection have the same number, so
-/// acknowledgements take the path of their data.
+/// ns-2's multipath classifier as used in BCC's simulations. The classifier shifts the number of a connection right by one for each link
+/// that the packet has passed, and takes the result modulo the number of next hops. Both directions of a connection have the same number,
+/// so acknowledgements take the path of their data.
 ///
-/// Numbers are drawn as in BCC's script, from a separate generator: by receiver, then by sender, starting with the host after the
-/// receiver, several per pair. The number of a connection that opens later would depend on all earlier ones; such connections use the
-/// hash of [`super::Config::Symmetric`] instead.
+/// Numbers are drawn as in BCC's script, from a separate generator: by receiver, then by sender, starting with the host after the receiver,
+/// several per pair. The number of a connection that opens later would depend on all earlier numbers; such connections use the hash of
+/// [`super::Config::Symmetric`] instead.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     /// Random number of each connection that is open from the start.

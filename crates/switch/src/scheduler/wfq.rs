@@ -141,7 +141,7 @@ struct Gps {
     /// Sum of the weights of the queues in `busy`.
     weights: u64,
     /// Lower bound on the virtual time at which GPS next empties a queue in `busy`. An arrival can delay that time, but the bound is
-    /// recomputed only once virtual time reaches it.
+    /// recomputed only once virtual time reaches the bound.
     next: u128,
     on_wire: Sending,
 }

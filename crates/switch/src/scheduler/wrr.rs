@@ -23,7 +23,7 @@ pub enum Order {
 
 /// Weighted round-robin scheduler with byte quanta. The unused rest of a turn is lost.
 ///
-/// A turn sends at least one packet, even one that exceeds the quantum. Both released implementations of MQ-ECN would loop forever on
+/// A turn sends at least one packet, even if the packet exceeds the quantum. Both released implementations of MQ-ECN would loop forever on
 /// such a packet.
 #[derive(Clone, Debug)]
 pub struct Wrr {
@@ -101,7 +101,7 @@ impl Scheduler for Wrr {
 #[derive(Clone, Debug)]
 enum Rotation {
     /// Bit *q* of `busy` is set if queue *q* is busy. `current` has the turn; if it is not busy or may not send, the turn passes to the
-    /// next busy queue that may.
+    /// next busy queue that may send.
     Cyclic { busy: u64, current: u32 },
     /// A list of the busy queues; the first has the turn.
     Activation(Ring<u8>),

@@ -57,7 +57,7 @@ pub enum InitialCredits {
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// HP and LP get half of the buffer each. If the buffer holds an odd number of packets, the initial HP gets one more.
+    /// HP and LP get half of the buffer each. If the buffer holds an odd number of packets, the initial HP gets one packet more.
     #[default]
     Equal,
     /// HP starts with a given share of the buffer, rounded to the nearest packet or byte. LP gets the rest.
@@ -67,7 +67,7 @@ pub enum Division {
         /// Sizes of the queues after they swap roles.
         sizes: Sizes,
     },
-    /// No fixed division. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
+    /// No fixed division. If the buffer is full, packets at the tail of LP are removed to make room for a packet that belongs in HP.
     Dynamic,
     /// HP has two of three equal segments, and LP has one. At the end of a period, LP's segment and an empty one become HP, and
     /// the other empty segment becomes LP. The remainder of the division by three is unused.

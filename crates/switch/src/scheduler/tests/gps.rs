@@ -21,7 +21,7 @@ pub(super) struct Arrival {
 
 /// Returns the time at which GPS finishes each arrival, in picoseconds since the start.
 ///
-/// Simulates the fluid model without virtual time, from one arrival or end of a packet to the next.
+/// Simulates the fluid model without virtual time, from one event (an arrival or the end of a packet) to the next.
 ///
 /// # Panics
 ///
