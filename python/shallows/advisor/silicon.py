@@ -53,7 +53,7 @@ KEYS = ("memory", "parts", "ports", "cell", "marks_at", "compares", "alphas", "p
 
 
 def silicon_of(given: object, file: str, rate: float) -> Silicon:
-    """Return the properties of a chip with ports of this rate; `given` is its name or a table about it.
+    """Return the properties of a chip with ports of this rate; `given` is the chip's name or table.
 
     Raises
     ------

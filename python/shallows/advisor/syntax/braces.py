@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 def read(text: str, name: str) -> list[Statement]:
     r"""Return each leaf as the words of its `set` command; a list in brackets gives one statement per item.
 
-    Statements of `deactivate` and `delete` keep this word in front. Lines between commands are terminal
+    Statements of `deactivate` and `delete` begin with this word. Lines between commands are terminal
     output and are skipped. In a terminal session, each statement has its host as a section.
 
     >>> for statement in read("class-of-service { schedulers s1 { shaping-rate 1g; } }", "leaf"):

@@ -65,7 +65,7 @@ GRAMMARS = {
 ALLOWED = "letters, digits and _ . : / @ + -, beginning with a letter, a digit or _"
 
 _SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress": 3}
-"""Number of words in the value of settings that have several, by the setting's name or its first part."""
+"""Number of words in values of several words, by the setting's name or the first part of the name."""
 
 
 @dataclass
