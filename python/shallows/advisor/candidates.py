@@ -1,4 +1,4 @@
-"""Candidate settings to simulate: settings of rules and vendors, and supported values in between.
+"""Candidate settings to simulate: from rules, from vendors, and values in between that the chip supports.
 
 The order is fixed: the current setting, rules, vendors' defaults, values in between. If two candidates are
 equally good, the earlier one is recommended; therefore, numbers with a reason come first.

@@ -161,7 +161,7 @@ def _limited(
 
 
 def _left_out(switch: Switch, profile: PortProfile, fabric: Fabric) -> Iterator[str]:
-    """Yield notes on settings of lossless classes whose configured values are not simulated."""
+    """Yield notes on configured settings of lossless classes that the simulation omits or changes."""
     groups, links = fabric.groups, fabric.links
     in_bytes, in_cells = needed(fabric, in_cells=False), needed(fabric)
     if groups.headroom is not None and groups.headroom < in_cells:

@@ -37,7 +37,7 @@ class Configured:
 
 
 def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Candidate) -> Configured:
-    """Write the change that applies the chosen setting in a vendor's syntax; detect rounding by reading it.
+    """Write the change that applies the chosen setting in a vendor's syntax; read it back to find rounding.
 
     Raises
     ------

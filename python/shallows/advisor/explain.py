@@ -276,7 +276,7 @@ def zones(resolved: Resolved) -> Table:
     groups = [*together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)])))]
     counts = Counter(numbers(classes) for classes in groups if rows[id(classes[0])])
     for classes in groups:
-        # The profile's name distinguishes queues that have one number but different ports.
+        # The profile's name distinguishes queues with the same number at different ports.
         name = (
             numbers(classes) if counts[numbers(classes)] == 1 else f"{numbers(classes)} ({_names(classes)})"
         )

@@ -19,7 +19,7 @@ RESOLVED = "nobody is left who may be better than the best by more than what cou
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-    """Run a race, then more seeds until the best setting is decided or the budget or `most_rounds` used up.
+    """Run a race, then more seeds until the best setting is decided, or budget or `most_rounds` is used up.
 
     Raises
     ------

@@ -343,7 +343,7 @@ def weight(resolved: Resolved) -> Iterator[Finding]:
 
 
 def moving(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds in percent of a dynamic limit."""
+    """Find thresholds that are given in percent of a dynamic limit."""
     for each, curve in _marking(resolved):
         if curve.minimum and curve.minimum.unit == "percent" and each.limit and each.limit.dynamic:
             few, many = each.limit.at[0], each.limit.at[-1]

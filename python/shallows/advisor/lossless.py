@@ -110,7 +110,7 @@ class Wire:
 
 @cache
 def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None) -> dict[str, int] | None:
-    """Return the headroom that a priority group needs, with its terms in bytes, as `shallows plan` shows it.
+    """Return the headroom that a priority group needs and its terms in bytes, as `shallows plan` shows them.
 
     With `cell`, packets occupy whole cells of this size. `response_ps` is the response time; its default is
     that of IEEE 802.3. The result is None if the engine rejects the link, for example because IEEE

@@ -44,7 +44,7 @@ DELTA_PAUSES = {"pauses": 1.0, "paused_us": 10.0}
 """Indifference zones of pauses: one pause, or 10 µs of paused time, in a run."""
 
 FIRST_LOOK = 5
-"""Number of seeds at the first comparison; fewer give loss rates no intervals (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds at the first comparison; with fewer, loss rates get no limits (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
 """Minimum number of seeds for intervals over whole runs.
@@ -226,7 +226,7 @@ class Race:
             self._choose()
 
     def _reinstate(self, progress: Progress, on_round: OnRound) -> None:
-        """Take back settings that an invalid setting had beaten, and run their missing seeds."""
+        """Reinstate settings that an invalid setting had beaten, and run their missing seeds."""
         while undone := [drop for drop in self.drops if drop.by in self.invalid]:
             self.drops = [drop for drop in self.drops if drop not in undone]
             for name in (drop.name for drop in undone if drop.name not in self.invalid):
@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names, and also that of an invalid current setting, because answers compare it."""
+        """Return the names, plus the current setting's if it is invalid: answers compare it with others."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:

@@ -133,7 +133,7 @@ class _Check:
         return Checked(made, tuple(self.said), markings)
 
     def is_name(self, text: str) -> bool:
-        """Return whether a name is valid; Junos and foreign names may have several words."""
+        """Return whether a name is valid; names of Junos or another format may have several words."""
         joined = not self.is_own or self.format == "junos"
         return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
 
