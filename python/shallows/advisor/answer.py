@@ -271,7 +271,7 @@ def _say_nothing(*_: object) -> None:
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
-    """Compare the recommendation, class by class, with the current setting or else a vendor's default."""
+    """Compare the recommendation by class with the current setting, or else with a vendor's first default."""
     race, recommended = found.race, found.recommendation
     if race is None or recommended is None:
         return "", []

@@ -47,7 +47,7 @@ class Silicon:
 
 
 COMPARES = ("with", "before")
-"""Values of `switch.lossless.compares` that describe chips."""
+"""Values of `switch.lossless.compares` that a chip's table can have."""
 
 KEYS = ("memory", "parts", "ports", "cell", "marks_at", "compares", "alphas", "probabilities")
 

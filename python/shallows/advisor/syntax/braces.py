@@ -142,7 +142,7 @@ class _Sections:
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
         """Start to read the output of a command.
 
-        Earlier output that is unfinished becomes statements that are not understood.
+        Unfinished earlier output becomes statements that are not understood.
         """
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))
