@@ -134,7 +134,7 @@ def _limits_note(found: Answer) -> list[Block]:
 
 
 def _configuration(found: Answer) -> list[Block]:
-    """Return the change, its rollback, and the settings that the format cannot express or rounds."""
+    """Return the configuration change, its rollback, and the settings that the format lacks or rounds."""
     made = found.configured
     if made is None:
         return []
@@ -200,9 +200,9 @@ def _frontier(found: Answer, recommendation: Recommendation, shown: tuple[Object
 
 
 def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
-    """Return the colour number of each named setting, which is the same in all charts.
+    """Return a colour number for each named setting; all charts use these numbers.
 
-    Colours go first to the recommended and the current setting, then to settings with curves, then others.
+    The recommended and the current setting get colours first, then settings with curves, then all others.
     """
     first = [recommendation.candidate, *([found.today] if found.today else [])]
     drawn = [name for name, _ in _drawn(found, recommendation.candidate)]
@@ -214,7 +214,7 @@ def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Return a chart's `Line` with a point for each setting, and interval bars of the vertical values."""
+    """Return a chart's `Line` with a point for each setting; bars show intervals of the vertical values."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)
@@ -227,7 +227,7 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Return a caption that explains the interval bars, with the number of bars; empty without bars."""
+    """Return a caption that explains and counts the interval bars; empty if there are none."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
         return ""

@@ -21,11 +21,11 @@ from shallows.series.metric import Metric
 AS_ABOVE = "as above"
 
 COMBINED = "a combination of weights, α of priority groups and headroom that was simulated"
-"""Reason that a table gives for numbers of lossless classes that candidates vary."""
+"""Reason shown in a table for those settings of lossless classes that differ between candidates."""
 
 
 def rules(found: Answer) -> Table:
-    """Tabulate the numbers that the rules give."""
+    """Tabulate the numbers that the rules of the literature give."""
     columns = ["number", "value", "formula", "with", "valid for", "source"]
     rows = [
         [each.name, each.text, each.formula, each.given, each.valid_for, each.source] for each in found.rules
@@ -53,14 +53,14 @@ def numbers(found: Answer) -> Table:
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
-    """Return pairs: a number in the recommendation, and the reason for it."""
+    """Return pairs of a number in the recommendation and its reason."""
     assert found.recommendation is not None  # noqa: S101
     lines = _settings(found, found.recommendation.candidate, found.today)
     return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
 
 
 Said = tuple[str, str, str]
-"""One number of a setting as three texts: in its own unit, in bandwidth-delay products, and as link time."""
+"""A number of a setting as three texts: in its own unit, in bandwidth-delay products, and as sending time."""
 
 
 def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list[tuple[str, Said, Said, str]]:
@@ -168,7 +168,7 @@ def _cost(judged: Judgement) -> list[str]:
 
 
 def decisions(found: Answer) -> Table:
-    """Tabulate every candidate setting versus the recommended one, in every measure."""
+    """Tabulate how every candidate setting compares with the recommended one in every measure."""
     assert found.recommendation is not None  # noqa: S101
     recommended = found.recommendation
     first = recommended.standing
@@ -250,7 +250,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Return the first level of each kind of fabric change at which another setting is better."""
+    """Return, for each kind of change to the fabric, the first level at which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:

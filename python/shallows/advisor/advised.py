@@ -18,7 +18,7 @@ METRE = 5e-9
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two rules or common practices that give different numbers, with the reason."""
+    """Two rules or common practices that give different numbers, and the reason for the difference."""
 
     name: str
     numbers: str
@@ -41,7 +41,7 @@ def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
 
 
 def advised(fabric: Fabric) -> list[Advice]:
-    """Return every number that a rule gives for this fabric, from thresholds to the hosts' timeout."""
+    """Return every number that a rule gives for this fabric, from thresholds to the hosts' RTO."""
     return [*_thresholds(fabric), *_classes(fabric), *_buffer(fabric), *_hosts(fabric)]
 
 
@@ -83,7 +83,7 @@ def _classes(fabric: Fabric) -> list[Advice]:
 
 
 def _of_queues(numbers: Sequence[int]) -> str:
-    """Return the name of a threshold that is the same for all of these queues.
+    """Return the name of a threshold that applies to each of these queues.
 
     >>> _of_queues([2]), _of_queues([0, 1, 2, 5])
     ('K of queue 2, all queues busy', 'K of each of queues 0–2, 5, all queues busy')
@@ -109,7 +109,7 @@ def _buffer(fabric: Fabric) -> list[Advice]:
 
 
 def _marks_first(fabric: Fabric) -> list[Advice]:
-    """Return advice on the threshold below which marks come before pauses; empty without such a threshold."""
+    """Return advice on the threshold below which marks come before pauses; empty if there is none."""
     groups, count = fabric.groups, len(fabric.lossless)
     below = marks_first(fabric)
     if below is None or groups.limit is not None:
@@ -135,7 +135,7 @@ def _alpha(fabric: Fabric) -> Advice:
 
 
 def chosen_alpha(fabric: Fabric) -> float:
-    """Return the α that the fabric's file fixes; without one, the α that the rule for bursts gives."""
+    """Return the α in the fabric's file; if the file has none, the α that the rule for bursts gives."""
     return fabric.buffer.alpha if fabric.buffer.alpha is not None else _alpha(fabric).number
 
 

@@ -51,7 +51,7 @@ def advise(
     out
         Folder of the runs and the answer; default: `runs/advice-NAME`. Finished runs are not repeated.
     budget_s
-        Wall time of the simulations, in seconds. A started round completes.
+        Wall time of the simulations, in seconds. A round that has started is completed.
     jobs
         Number of simultaneous runs; default: one per core.
     rules_only
@@ -61,7 +61,7 @@ def advise(
     -------
     Answer
         Rules, race, recommendation and sensitivity analysis; `headline` is the answer in one sentence, and
-        `written` has the files.
+        `written` lists the files.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def simulate(
 
 
 def write_rules(found: Answer, out: str | Path | None) -> None:
-    """Write the rules, and the change to the setting that they recommend, into `out` (None: write nothing).
+    """Write the rules and the configuration change that they recommend into `out`; None writes nothing.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def write(found: Answer, folder: Path) -> None:
 
 
 def unfit(made: Configured, switch: Switch, config: str | Path) -> str | None:
-    """Explain why a change cannot be applied to the configuration file; None if it can."""
+    """Return the reason why a change cannot be applied to the configuration file; None if it can."""
     if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
         return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
     if made.format != "sonic":

@@ -41,7 +41,7 @@ RACE_SHARE = 0.7
 """Share of the budget for the race; the rest is for the sensitivity analysis."""
 
 SCENARIO = "race.toml"
-"""File with all simulations of the race, as a sweep."""
+"""Name of the file that lists all simulations of the race as a sweep."""
 
 OnVariation = Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
 
@@ -188,18 +188,18 @@ def answer(
     on_variation: OnVariation,
     most_rounds: int = 64,
 ) -> None:
-    """Simulate settings, recommend one and analyse its sensitivity; store the results in `found`.
+    """Simulate settings, recommend one, run the sensitivity analysis, and store the results in `found`.
 
     Parameters
     ----------
     found
-        The fabric and its current configuration.
+        Answer that has the fabric and its current configuration; receives the results.
     folder
-        Folder of the runs, and of the sweep that repeats them.
+        Folder of the runs, and of the sweep file with which users can repeat them.
     engine
-        Object that runs the simulations, which are points of a sweep.
+        Object that runs the simulations; each simulation is a point of a sweep.
     budget_s
-        Wall time in seconds. A started round completes.
+        Wall time in seconds. A round that has started is completed.
     clock
         Returns the time in seconds.
     on_round, on_variation
@@ -271,7 +271,7 @@ def _say_nothing(*_: object) -> None:
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
-    """Compare the recommendation with the current setting, or else a vendor's first default, by class."""
+    """Compare the recommendation by class with the current setting, or else with a vendor's first default."""
     race, recommended = found.race, found.recommendation
     if race is None or recommended is None:
         return "", []

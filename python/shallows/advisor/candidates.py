@@ -1,7 +1,7 @@
-"""Candidate settings to simulate: those of rules and vendors, and values in between that the chip supports.
+"""Candidate settings to simulate: from rules, from vendors, and values in between that the chip supports.
 
-The order is fixed: the current setting, rules, defaults, values in between. The earlier of two equally good
-candidates is recommended, so numbers with a reason come first.
+The order is fixed: the current setting, rules, vendors' defaults, values in between. If two candidates are
+equally good, the earlier one is recommended; therefore, numbers with a reason come first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from shallows.advisor.simulated_groups import fits, marks_first, needed, planned
 from shallows.quantity import percent, size
 
 BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
-"""Thresholds in bandwidth-delay products that fill gaps between rules."""
+"""Thresholds in bandwidth-delay products that fill gaps between the rules' thresholds."""
 
 PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
 """Maximum probabilities of ramps around the threshold that operators use for DCTCP."""
@@ -25,7 +25,7 @@ PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
 TODAY = "today"
 
 LEAST_SHIFT = 0.02
-"""Smallest change of a class's share of the link for which other weights are a candidate."""
+"""Minimum change in some class's share of the link for other weights to become a candidate."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Candidate:
     alpha: float
     pool: Curve | None = None
     sojourn: float | None = None
-    """Threshold on waiting time in seconds, instead of queue curves."""
+    """Threshold on a packet's waiting time, in seconds; replaces the queue curves."""
     follows: int | None = None
-    """MQ-ECN's K for a queue that is busy alone, in bytes, instead of queue curves."""
+    """MQ-ECN's K for a queue that is busy alone, in bytes; replaces the queue curves."""
     groups: Groups | None = None
     """Priority groups of lossless classes; None without such classes."""
     weights: tuple[float, ...] | None = None
-    """Weights of the classes' queues in the round robin; None for those of the fabric."""
+    """Weights of the classes' queues in the round robin; None for the fabric's weights."""
     lossy: bool = True
-    """Whether some class is lossy; α limits the queues of such classes only."""
+    """Whether some class is lossy; α limits the queues of lossy classes only."""
 
     @property
     def settings(self) -> tuple[object, ...]:
@@ -151,7 +151,7 @@ DEFAULTS = (
     Default("NX-OS 150–3000 KB", 150_000, 3_000_000, 0.07, "Cisco's guides for AI and ML fabrics"),
     Default("step of 300 KB", 300_000, 300_000, 1.0, "Azure Local's network design"),
 )
-"""Published settings found on many switches, independent of their rate."""
+"""Published settings that are found on many switches, whatever the rate of the ports."""
 
 
 def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate]:
@@ -219,7 +219,7 @@ def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
 def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
     """Yield pairs of a name and priority groups.
 
-    Headroom is first as planned, then of the other kind: separate for each group, or pooled.
+    The first pair has the planned headroom, the second the other kind: separate for each group, or pooled.
     """
     yield "", base
     if {"headroom", "headroom_pool"} & {*fabric.fixed}:
@@ -356,5 +356,5 @@ def _other_alphas(fabric: Fabric, standard: float) -> Iterator[Candidate]:
 
 
 def _neighbours(alphas: Sequence[float], mine: float) -> list[float]:
-    """Return a quarter of α and four times α, without values that the chip does not support."""
+    """Return a quarter of α and four times α, as far as the chip supports these values."""
     return [each for each in sorted(alphas) if each in {mine / 4, mine * 4}]

@@ -20,8 +20,8 @@ from shallows.quantity import digits, ranges, size
 def carry(switch: Switch, fabric: Fabric) -> tuple[Fabric, list[str]]:
     """Return the fabric with a configuration's lossless classes and weights, and notes on differences.
 
-    A class is lossless if the queue with its number is lossless in the profile that most ports have. Values
-    in the fabric's file override those of the configuration.
+    A class is lossless if its queue is lossless in the profile that most ports have. Values in the fabric's
+    file override those of the configuration.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def _limited(
 
 
 def _left_out(switch: Switch, profile: PortProfile, fabric: Fabric) -> Iterator[str]:
-    """Yield notes on lossless classes' settings whose configured values are not simulated."""
+    """Yield notes on configured settings of lossless classes that the simulation omits or changes."""
     groups, links = fabric.groups, fabric.links
     in_bytes, in_cells = needed(fabric, in_cells=False), needed(fabric)
     if groups.headroom is not None and groups.headroom < in_cells:

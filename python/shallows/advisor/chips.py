@@ -1,6 +1,6 @@
-"""Chips: ports, memory and its partitions, and the numbers that they support.
+"""Switching chips: ports, memory and its partitions, and the numbers that each chip supports.
 
-Each number has a source and a certainty; `chips.toml` is the table. Unpublished numbers are `None`.
+Each number has a source and a certainty; the table is in `chips.toml`. Unpublished numbers are `None`.
 """
 
 import tomllib
@@ -58,28 +58,28 @@ class Chip:
     """Usable packet memory of all partitions together, in bytes."""
 
     parts: Sourced[int] | None
-    """Number of partitions of the memory; a queue uses one of them."""
+    """Number of partitions of the memory; each queue uses one partition."""
 
     nominal: Sourced[int] | None
     """Packet memory by data sheet, in bytes."""
 
     header: Sourced[int] | None
-    """Bytes that the chip stores with each packet."""
+    """Bytes that the chip stores in addition to each packet."""
 
     longest_queue: Sourced[int] | None
     probabilities: Sourced[tuple[Fraction, ...]] | None
-    """Supported maximum probabilities, from 0 to 1; None if unknown, which allows any."""
+    """Supported maximum probabilities, from 0 to 1; None if unknown, and then any value is allowed."""
 
     alphas: Sourced[tuple[Fraction, ...]] | None
     compares: Sourced[str] | None
-    """State that is compared with a priority group's limit: `before` the arriving packet, or `with` it."""
+    """Backlog that is compared with a priority group's limit: `before` or `with` the arriving packet."""
 
     marks_at: Sourced[str]
     granularity: Sourced[str]
     """Granularity of WRED thresholds."""
 
     times: bool
-    """Whether thresholds may be times."""
+    """Whether thresholds can be given as times."""
 
     @property
     def part(self) -> int | None:
@@ -188,7 +188,7 @@ def chips() -> list[Chip]:
 
 
 def dynamic_limit(alpha: Fraction, memory: int, busy: int) -> int:
-    """Return the limit of each of `busy` queues in bytes: αB/(1+nα) (Choudhury and Hahne 1998).
+    """Return the limit in bytes of each of n = `busy` queues: αB/(1+nα) (Choudhury and Hahne 1998).
 
     >>> [dynamic_limit(Fraction(1), 10_900_000, busy) for busy in (1, 4)]
     [5450000, 2180000]
@@ -213,7 +213,7 @@ def chip(name: str) -> Chip:
 
 
 def chip_of_platform(name: str) -> Chip | None:
-    """Return the chip of a system with this name; None if no chip or several match."""
+    """Return the chip of a system with this name; None unless exactly one chip matches."""
     wanted = name.lower()
     found = [each for each in catalogue() if any(part in wanted for part in each.platforms)]
     return found[0] if len(found) == 1 else None

@@ -44,7 +44,7 @@ class Source:
 
     file: str = ""
     place: str = ""
-    """A line (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
+    """A line number (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
 
     text: str = ""
     """Text of the file at `place`, so that users can search for it."""
@@ -96,7 +96,8 @@ class Threshold:
 class Curve:
     """Probability of marking or dropping a packet, by the backlog at its arrival.
 
-    Zero below the minimum, one above the maximum, and in between linear from 0 to `probability`.
+    The probability is 0 below the minimum and 1 above the maximum; in between, it rises linearly from 0 to
+    `probability`.
     """
 
     minimum: Threshold | None
@@ -120,7 +121,7 @@ class Curve:
 
     source: Source = field(default=Source(), compare=False)
     drops_above: bool = False
-    """Whether packets that are marked up to the maximum are dropped above it: Linux' `harddrop`."""
+    """Whether packets are marked only up to the maximum, and dropped above it, as by Linux' `harddrop`."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Marking:
     name: str
     curves: tuple[Curve, ...]
     scope: Literal["queue", "port", "pool"] = "queue"
-    """Backlog that selects the point on the curves: that of the queue, the port or the pool."""
+    """Backlog to which the curves apply: that of the queue, the port or the pool."""
 
     source: Source = field(default=Source(), compare=False)
 
@@ -200,7 +201,7 @@ class Scheduler:
 
     @property
     def has_rates(self) -> bool:
-        """Return whether a queue has a guaranteed rate or an upper limit."""
+        """Return whether a queue has a guaranteed rate or a maximum rate."""
         said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
         return any(each is not None for each in said)
 
@@ -255,7 +256,7 @@ class Pool:
     """Share of the memory, for vendors that configure shares."""
 
     of_shared: bool = False
-    """Whether `percent` refers to the memory that remains without the parts reserved for ports."""
+    """Whether `percent` is a share of the memory that remains after the ports' reserved parts."""
 
     alpha: Fraction | None = None
     """Default alpha of the queues and priority groups that use this pool."""
@@ -315,7 +316,7 @@ class PortProfile:
 
 @dataclass(frozen=True)
 class Setting:
-    """An understood setting without a field in `Switch`: PFC's watchdog, a host's RTO, `allow non-ect`."""
+    """An understood setting that has no field in `Switch`: PFC's watchdog, a host's RTO, `allow non-ect`."""
 
     name: str
     """Name in this model: `pfc-watchdog.action`, `not-ect.allowed`, `host.rto_min`, …"""
@@ -363,7 +364,7 @@ class Switch:
     """Platform in the file, such as `x86_64-arista_7060x6_64pe_b` or an SKU."""
 
     chip: str | None = None
-    """Name of a chip in `chips`, if the file is unambiguous."""
+    """Name of the chip in `chips`, if the file identifies it unambiguously."""
 
     profiles: tuple[PortProfile, ...] = ()
     pools: tuple[Pool, ...] = ()

@@ -1,4 +1,4 @@
-"""The recommendation in a vendor's syntax: the smallest change, and its rounding."""
+"""The recommendation in a vendor's syntax: the smallest change, and the values that it rounds."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class Configured:
 
 
 def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Candidate) -> Configured:
-    """Write the change to the chosen setting in a vendor's syntax, and read it back to detect rounding.
+    """Write the change that applies the chosen setting in a vendor's syntax; read it back to find rounding.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     """
     hints = memory_of(fabric)
     # WRED is off by default (sonic-wred-profile.yang), and some platforms then mark nothing: issue 4545 of
-    # sonic-buildimage. The qos_config.j2 of that repository sets true.
+    # sonic-buildimage. The template qos_config.j2 of that repository enables WRED.
     drops = True if format_ == "sonic" else None
     made = converted(target_of(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:
@@ -88,7 +88,7 @@ def target_of(
     there = {number: _there(switch, number) for number in names}
     if len({(curves[number], _manner(there[number])) for number in names}) == 1:
         names = dict.fromkeys(names, "ADVISED")
-    # A profile that marks only these queues keeps its name, so that the change consists of numbers.
+    # A profile that marks only these queues keeps its name, so that the change only replaces numbers.
     names = {number: _known(switch, number, {*names}, curves) or name for number, name in names.items()}
     made = {
         names[number]: _marking(fabric, names[number], curve, there[number], drops_not_ect=drops_not_ect)
@@ -126,7 +126,7 @@ def _there(switch: Switch, number: int) -> Marking | None:
 
 
 def _manner(there: Marking | None) -> object:
-    """Return the colours that a profile marks, and for each whether packets without ECN are dropped."""
+    """Return each colour that a profile marks, and whether its packets without ECN are dropped."""
     return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
 
 
@@ -236,7 +236,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """Return the recommended setting as the format rounds it; None if it is exact or cannot be read back."""
+    """Return the recommended setting as the format rounds it; None if not rounded or not readable."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:

@@ -110,7 +110,7 @@ def _ports(classes: Sequence[Class]) -> str:
 
 
 def curves(resolved: Resolved) -> Table:
-    """Tabulate the start of marking of each queue, in bytes, time and bandwidth-delay products."""
+    """Tabulate where each queue starts to mark, in bytes, in time and in bandwidth-delay products."""
     columns = ["queues", "served", "profile", "ports", "rate", "marks", "at most", "µs", "BDP"]
     made = []
     for classes in alike(resolved):
@@ -276,7 +276,7 @@ def zones(resolved: Resolved) -> Table:
     groups = [*together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)])))]
     counts = Counter(numbers(classes) for classes in groups if rows[id(classes[0])])
     for classes in groups:
-        # The profile tells apart queues of the same number at different ports.
+        # The profile's name distinguishes queues with the same number at different ports.
         name = (
             numbers(classes) if counts[numbers(classes)] == 1 else f"{numbers(classes)} ({_names(classes)})"
         )
@@ -427,7 +427,7 @@ def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
 
 
 def _at_most(each: Class) -> str:
-    """Describe the highest reachable probability; empty if the queue can reach the curve's maximum."""
+    """Describe the highest reachable probability; empty if the backlog can reach the curve's maximum."""
     if not each.reach or each.limit is None or each.kmax is None or each.curve is None:
         return ""
     held = dict(each.limit.at)

@@ -23,7 +23,7 @@ ROOM = 1.25
 """Factor by which the axis exceeds the drawn data."""
 
 VERDICTS = {"error": "worse", "warning": "cannot tell", "note": ""}
-"""Dictionary that maps the severity of a finding to the verdict of a comparison with the same colour."""
+"""Dictionary that maps a finding's severity to the comparison verdict that has the same colour."""
 
 
 def page(found: Explanation, files: Sequence[str]) -> str:
@@ -94,10 +94,10 @@ def _in(line: Line, unit: Unit) -> Line:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return vertical lines at queue limits, at most one for each colour that no curve uses.
+    """Return vertical lines at queue limits, at most as many as there are colours that no curve uses.
 
-    If there are too many lines, those for limits with fewer than 4 busy queues are omitted; if there are
-    still too many, those for fewer than 16 busy queues.
+    If there are too many lines, limits for fewer than 4 busy queues are omitted; if there are still too
+    many, limits for fewer than 16 busy queues.
     """
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
@@ -108,9 +108,9 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Return vertical lines at the limits of these queues, as far as the axis includes them.
+    """Return vertical lines at those limits of these queues that lie on the axis.
 
-    A limit depends on the number of busy queues; limits for fewer than `fewest` get no line.
+    A limit depends on the number of busy queues; limits for fewer than `fewest` busy queues get no line.
     """
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]

@@ -32,7 +32,7 @@ def explain(
     chip
         Name of the chip, from `chips()`.
     rate
-        Rate of ports without one, such as `"100Gbps"`.
+        Rate of ports for which the files state no rate, such as `"100Gbps"`.
     rtt
         Base round-trip time without queues, such as `"30us"`.
     html

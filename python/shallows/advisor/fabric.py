@@ -32,7 +32,7 @@ MOST_HOSTS = 64
 """Maximum number of simulated hosts; more hosts would not change the behaviour at a port."""
 
 FEWEST_FLOWS = 2_000
-"""Default number of flows per run; three such runs give an interval of small flows' 99th percentile."""
+"""Default number of flows per run; three such runs give an interval for small flows' 99th percentile."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TrafficClass:
 
 @dataclass(frozen=True)
 class Incast:
-    """Repeated simultaneous answers to one receiver."""
+    """Simultaneous answers from many senders to one receiver, repeated periodically."""
 
     senders: int
     size: float
@@ -103,9 +103,9 @@ class Fabric:
     notes: tuple[str, ...] = ()
     """Assumptions about values that the file lacks."""
     every_second: str | None = None
-    """Transport that every second host uses instead of the classes' own transports, if any."""
+    """Transport that half of the hosts (every second one) use instead of the classes' transports, if any."""
     groups: Groups = field(default=Groups())
-    """Priority groups of lossless classes; `buffer.pool` is the memory that they leave to be shared."""
+    """Priority groups of lossless classes; `buffer.pool` is the shared memory that remains."""
     fixed: tuple[str, ...] = ()
     """Keys of `[lossless]` in the file, whose values candidates do not vary."""
 
@@ -250,7 +250,7 @@ def buffer_table(file: str, content: object) -> Table:
     Raises
     ------
     ShallowsError
-        If it is not a table, has an unknown key, or has both keys.
+        If `buffer` is not a table, has an unknown key, or has both `private` and `reserved`.
     """
     if isinstance(content, Mapping) and "private" in content:
         if "reserved" in content:

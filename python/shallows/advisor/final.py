@@ -11,15 +11,15 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. With fewer looks,
-each may use a larger share of the error probability.
+"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. The fewer looks
+there are, the larger is the share of the error probability that each look can use.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-    """Run a race, then more seeds until the best setting is decided, or the budget or `most_rounds` is used.
+    """Run a race, then more seeds until the best setting is decided, or budget or `most_rounds` is used up.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Findings about a configuration, similar to a linter's, and helpers of the rules.
+"""Findings about a configuration, similar to a linter's, and helpers of the rules that yield them.
 
 Each finding has a code, a place, an observation, a reason and a remedy. Rules use the model, the chip and the
 fabric, never a vendor's syntax.

@@ -10,6 +10,6 @@ RULES: Sequence[Rule] = (*findings_of_marking.RULES, *findings_of_memory.RULES, 
 
 
 def find(resolved: Resolved) -> tuple[Finding, ...]:
-    """Return all distinct findings by severity, gravest first, otherwise in the order of the rules."""
+    """Return all distinct findings, gravest first; equally grave ones keep the order of the rules."""
     found = dict.fromkeys(finding for rule in RULES for finding in rule(resolved))
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))

@@ -43,7 +43,7 @@ def _limit(each: Allotment) -> str:
 
 
 def groups(resolved: Resolved) -> Iterator[Finding]:
-    """Find lossless classes in a priority group that pauses another priority."""
+    """Find lossless classes whose priority group pauses a different priority."""
     seen = set()
     for profile in resolved.switch.profiles:
         for wrong in _elsewhere(profile):

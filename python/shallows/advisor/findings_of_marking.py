@@ -13,13 +13,13 @@ from shallows.quantity import digits, percent, rate, size
 WRED = "SAI: saiwred.h; sonic-mgmt pull request 8179"
 RFC8257 = "RFC 8257 §3.1, §5"
 LATE_US = 1000.0
-"""Largest plausible threshold in µs: more than a millisecond suggests a wrong unit or another rate."""
+"""Largest plausible threshold in µs: more than a millisecond suggests a wrong unit or port rate."""
 
 LATEST_US = 2500.0
-"""Largest plausible maximum in µs: vendors ship at most 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
+"""Largest plausible curve maximum in µs: vendors ship at most 2,400 µs (SONiC's 12 MB at 40 Gb/s)."""
 
 FEWEST = 256
-"""Smallest plausible threshold in bytes. Below it, the cells of one small packet exceed the threshold."""
+"""Smallest plausible threshold in bytes. The cells of one small packet exceed any smaller threshold."""
 
 
 def never_fires(resolved: Resolved) -> Iterator[Finding]:
@@ -343,7 +343,7 @@ def weight(resolved: Resolved) -> Iterator[Finding]:
 
 
 def moving(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds in percent of a dynamic limit."""
+    """Find thresholds that are given in percent of a dynamic limit."""
     for each, curve in _marking(resolved):
         if curve.minimum and curve.minimum.unit == "percent" and each.limit and each.limit.dynamic:
             few, many = each.limit.at[0], each.limit.at[-1]
@@ -500,7 +500,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _markings(resolved: Resolved) -> Iterator[Marking]:
-    """Yield all profiles, used or not."""
+    """Yield all marking profiles, including those that no queue uses."""
     yield from resolved.switch.markings
 
 

@@ -15,10 +15,10 @@ PS_PER_METRE = 5_000
 """Delay of a metre of fibre in picoseconds."""
 
 MOST_PORTS = 4096
-"""Maximum number of ports for which thresholds of pauses are computed."""
+"""Maximum number of ports for which pause thresholds are computed."""
 
 SHARES = Fraction(1, 1000)
-"""Amount by which a sum of percentages may exceed 100 %, as a share, because percentages are rounded."""
+"""Tolerated excess of a sum of percentages over 100 %, as a share; percentages are rounded."""
 
 
 def pauses(resolved: Resolved) -> Iterator[Finding]:
@@ -266,7 +266,7 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "row of PORT_QOS_MAP forever",
         "remove the field",
     ),
-    # The same function rejects brackets since pull request 1754 (release 202111), and the row is retried. In
+    # parseReference rejects brackets since pull request 1754 (release 202111), and the row is retried. In
     # earlier releases, handleQueueTable unbound the WRED profile for [].
     "bracketed-reference": (
         "warning",

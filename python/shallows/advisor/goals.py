@@ -6,7 +6,7 @@
               | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss" | "pauses" | "time paused"
 
 The first goal counts most. Among settings that keep all bounds, goals without a bound decide in their order.
-Weights are an alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
+A table with weights is an alternative to this order: `{ "p99 of small flows" = 2, throughput = 1 }`.
 """
 
 import re
@@ -75,14 +75,14 @@ TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
 THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
 LOSS = Goal("loss", Metric("loss_rate_in_switches"))
 AXES = (TAIL, THROUGHPUT, LOSS)
-"""Axes of the Pareto front, for any goals.
+"""Axes of the Pareto front, whatever the goals.
 
-Throughput is measured as in papers, by the mean time of large flows.
+Throughput is measured as in papers, by the mean completion time of large flows.
 """
 
 
 PAUSES = (Goal("pauses", Metric("pauses")), Goal("time paused", Metric("paused_us")))
-"""Measures of lossless classes, which an answer shows beside the goals; they decide only as goals."""
+"""Measures of lossless classes, shown beside the goals; they affect the choice only if they are goals."""
 
 
 def parse(given: object, classes: Sequence[str]) -> list[Goal]:

@@ -18,7 +18,7 @@ def hints_of(
     rate: str | None = None,
     rtt: str | None = None,
 ) -> Hints:
-    """Return hints from a fabric's file; the other arguments override the file's values.
+    """Return `Hints` from a fabric's file; the other arguments override the values in that file.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def hints_of(
 
 
 def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hints) -> Hints:
-    """Return hints from command-line options; values without an option come from `beside`.
+    """Return `Hints` from command-line options; if an option is missing, its value comes from `beside`.
 
     Raises
     ------

@@ -1,17 +1,18 @@
 """Arithmetic of tc and the kernel for `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
 
 The kernel stores the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
-in floating point, so 1 overflows: on x86 it becomes 0, and the kernel uses (max - min) / 2^Plog.
+in floating point, so the probability 1 overflows. On x86 the product is then 0, and the kernel uses
+(max - min) / 2^Plog.
 """
 
 import math
 from fractions import Fraction
 
 AVERAGE_PACKET = 1_000
-"""Average packet in bytes (`avpkt`), which q_red.c requires: the value that tc-red(8) recommends."""
+"""Average packet size in bytes (`avpkt`), as tc-red(8) recommends; q_red.c requires a value."""
 
 PROBABILITY = Fraction(1, 50)
-"""Default probability of a command (q_red.c)."""
+"""Probability that tc uses if a command gives none (q_red.c)."""
 
 CERTAIN = "0.9999999997"
 """The largest probability of ten digits that does not overflow: 4,294,967,294 of 2^32. tc prints it as 1."""

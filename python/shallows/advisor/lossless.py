@@ -55,9 +55,9 @@ class Groups:
 
 
 KEYS = ("alpha", "limit", "reserved", "headroom", "headroom_pool", "xon", "xon_offset", "watchdog")
-"""Keys of `[lossless]` in a fabric's file, with the meaning that they have in `switch.lossless`.
+"""Keys of `[lossless]` in a fabric's file; they have the same meaning in a scenario's `switch.lossless`.
 
-`watchdog` is refused with the reason.
+`watchdog` is rejected; the error states the reason.
 """
 
 
@@ -110,11 +110,11 @@ class Wire:
 
 @cache
 def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None) -> dict[str, int] | None:
-    """Return the headroom that a priority group needs, with its terms in bytes, as `shallows plan` shows it.
+    """Return the headroom that a priority group needs and its terms in bytes, as `shallows plan` shows them.
 
     With `cell`, packets occupy whole cells of this size. `response_ps` is the response time; its default is
-    that of IEEE 802.3. The result is None if the engine rejects the link, such as one with a rate for which
-    IEEE 802.3 has no response time.
+    that of IEEE 802.3. The result is None if the engine rejects the link, for example because IEEE
+    802.3 has no response time for its rate.
 
     >>> headroom(Wire(100 * 10**9, 500_000, 1500))["needed_bytes"]
     42415
@@ -131,7 +131,7 @@ def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None
 def thresholds(
     wire: Wire, ports: int, shared: int, groups: Groups, classes: int, kmin: int, cell: int | None = None
 ) -> dict[str, Any] | None:
-    """Return when a switch pauses its senders, and whether queues with the threshold `kmin` mark before that.
+    """Return the backlogs at which a switch pauses senders, and whether queues with K = `kmin` mark first.
 
     The switch has equal ports, only lossless classes, and `shared` bytes of shared memory. The result is a
     row of the engine's table *Pauses (PFC)*; None if the engine rejects the switch.

@@ -1,6 +1,6 @@
-"""Race of candidate settings: each round adds one seed to every remaining one, and drops beaten ones.
+"""Race of candidate settings: each round runs one more seed of all remaining ones, and drops beaten ones.
 
-All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
+With the same seed, all candidates have the same flows, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
 the indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
 looks (comparisons of all candidates) so far. docs/design.md gives the reasons.
@@ -44,7 +44,7 @@ DELTA_PAUSES = {"pauses": 1.0, "paused_us": 10.0}
 """Indifference zones of pauses: one pause, or 10 µs of paused time, in a run."""
 
 FIRST_LOOK = 5
-"""Number of seeds at the first comparison; with fewer, loss rates have no limits (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds at the first comparison; with fewer, loss rates get no limits (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
 """Minimum number of seeds for intervals over whole runs.
@@ -53,13 +53,13 @@ With fewer seeds, each run is divided into batches, because whole runs give no l
 """
 
 FEWEST_ROUNDS = 8
-"""Minimum number of rounds before a stable set ends the race."""
+"""Minimum number of rounds before a race can end because no candidate is dropped any more."""
 
 STABLE = 2
 """Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share at the end of the arrival period whose flows are excluded, as in `shallows compare`."""
+"""Final share of the arrival period; its flows are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -130,7 +130,7 @@ class Race:
     folder
         Folder of the runs; finished runs are not repeated.
     engine
-        Object that runs the simulations, which are points of a sweep.
+        Object that runs the simulations; each simulation is a point of a sweep.
     """
 
     fabric: Fabric
@@ -206,7 +206,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these settings, and seeds that some lack; then drop beaten settings."""
+        """Run `count` more seeds of these settings and all missing seeds, then drop beaten settings."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in self._with_today(names):
@@ -226,7 +226,7 @@ class Race:
             self._choose()
 
     def _reinstate(self, progress: Progress, on_round: OnRound) -> None:
-        """Take back settings that an invalid setting had beaten, and run their missing seeds."""
+        """Reinstate settings that an invalid setting had beaten, and run their missing seeds."""
         while undone := [drop for drop in self.drops if drop.by in self.invalid]:
             self.drops = [drop for drop in self.drops if drop not in undone]
             for name in (drop.name for drop in undone if drop.name not in self.invalid):
@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names, and that of an invalid current setting, which answers compare with others."""
+        """Return the names, plus the current setting's if it is invalid: answers compare it with others."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
@@ -430,7 +430,7 @@ def _lost(summary: Mapping[str, Any]) -> str:
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Return whether a rival wins, given its relative change in each goal in order; None if undecided.
+    """Return whether a rival wins, given its relative change in each goal, in order; None if undecided.
 
     The rival wins if it is better in one goal by more than the indifference zone, and not worse by more than
     that zone in any earlier goal.
@@ -470,7 +470,7 @@ def judge_pair(
 def objectives(fabric: Fabric) -> list[Objective]:
     """Return the distinct objectives: goals at their loads; tail, throughput and loss at the highest load.
 
-    Throughput is also an objective at the lowest load, where low thresholds hurt it first.
+    Throughput is also an objective at the lowest load, where low thresholds reduce it first.
     """
     highest, lowest = max(fabric.loads), min(fabric.loads)
     found = [Objective(goal, goal.load or highest) for goal in fabric.goals]

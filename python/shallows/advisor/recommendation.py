@@ -16,10 +16,10 @@ from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
-"""Lower bound of losses, as a share, when two losses are compared by their ratio."""
+"""Floor for loss rates: smaller rates count as this one when two rates are compared by their ratio."""
 
 PAUSES_FLOOR = DELTA_PAUSES
-"""Lower bounds of numbers of pauses and of paused times when two values are compared by their ratio."""
+"""Floors for numbers of pauses and for paused times: smaller values count as these in ratios."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
@@ -77,7 +77,7 @@ class Standing:
     bounds: tuple[tuple[Goal, str], ...]
     """Result for each goal with a bound: `keeps it`, `misses it` or `cannot tell`."""
     invalid: str = ""
-    """Reason for which the candidate cannot win: it loses packets of lossless classes."""
+    """Reason why the candidate cannot win: it loses packets of lossless classes."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ def recommend(race: Race) -> Recommendation:
     """Choose among the candidate settings that remain after a race.
 
     Candidates that keep all bounds are preferred, then those for which a bound is undecided. If every
-    candidate misses a bound, the one that misses it least is chosen. Among several preferred candidates, the
-    one with the best estimates wins; goals decide in their order. Exception: an earlier candidate of the
-    fixed order wins if intervals show that none beats it by more than `race.DELTA`. With fewer than three
-    seeds, the first candidate wins. Weighted goals are compared by logarithms.
+    candidate misses a bound, the one that exceeds its bounds least is chosen. Among several preferred
+    candidates, the one with the best estimates wins; goals decide in their order. Exception: an earlier
+    candidate of the fixed order wins if intervals show that none beats it by more than `race.DELTA`. With
+    fewer than three seeds, the first candidate wins. Weighted goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)
@@ -230,7 +230,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the settings whose bounds are in the best state, and this state (see `_state`)."""
+    """Return the settings with the best state of their bounds, and that state (see `_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best

@@ -37,7 +37,7 @@ class Hints:
 
     chip: Chip | None = None
     rate: int | None = None
-    """Rate in bit/s of ports, if the switch's file does not state it."""
+    """Rate of ports in bit/s, where the switch's file does not state it."""
 
     rtt: int | None = None
     """Round-trip time without queues, in picoseconds."""
@@ -46,7 +46,7 @@ class Hints:
     """Largest packet of a lossless class, in bytes."""
 
     cable: Fraction | None = None
-    """Length in metres of cables, if the switch's file does not state it."""
+    """Length of cables in metres, where the switch's file does not state it."""
 
     pool: int | None = None
     """Bytes that queues share, where the file states percentages only."""
@@ -96,7 +96,7 @@ class Class:
     """Curve of ECN-capable packets."""
 
     kmin: int | None
-    """Minimum in bytes; None if unknown."""
+    """Minimum of the curve in bytes; None if unknown."""
 
     kmax: int | None
     limit: Limit | None
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return a curve's probability at the limit of the only busy queue; None past the curve's end."""
+        """Return a curve's probability at a lone busy queue's limit; None if that is past the curve's end."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

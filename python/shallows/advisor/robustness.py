@@ -64,7 +64,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
         found.append(Variation("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
     if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
-        # A class's transport applies at all hosts, so half the hosts cannot differ with several transports.
+        # A class's transport applies at all hosts; only with one transport can half of the hosts differ.
         if len({each.transport for each in fabric.classes}) == 1:
             half = replace(fabric, every_second="cubic")
             found.append(Variation("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
@@ -76,7 +76,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
             senders = min(round(fabric.incast.senders * factor), MOST_HOSTS - 1)
             if senders > fabric.incast.senders:
                 incast = replace(fabric.incast, senders=senders)
-                # The number of loaded ports stays; more hosts send.
+                # The number of loaded ports stays the same; more hosts send.
                 hosts = min(MOST_HOSTS, max(fabric.hosts, senders + 1))
                 changed = replace(fabric, incast=incast, hosts=hosts)
                 found.append(Variation("incast", f"{senders} senders", f"incast-{senders}", changed, load))

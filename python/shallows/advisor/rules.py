@@ -19,13 +19,13 @@ TSO = 65_536
 """Maximum number of bytes that a host with segmentation offload passes to its NIC at once (GSO in Linux)."""
 
 FLUID = 0.17
-"""Share of a bandwidth-delay product that DCTCP needs in a fluid model."""
+"""Threshold K that DCTCP needs in a fluid model, as a share of a bandwidth-delay product."""
 
 LAMBDA_DCTCP = 0.72
-"""Share of a bandwidth-delay product that DCTCP needs with the bursts of real hosts."""
+"""Threshold K that DCTCP needs with the bursts of real hosts, as a share of a bandwidth-delay product."""
 
 LAMBDA_HALVING = 1.0
-"""Share of a bandwidth-delay product that a window-halving transport needs."""
+"""Threshold K that a window-halving transport needs, as a share of a bandwidth-delay product."""
 
 H = 8e-6
 """BCC's h, in seconds: Kmin = Kmax − C·N·h for N ports of rate C."""
@@ -174,7 +174,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return K as operators set it for DCTCP: packets up to 10 Gb/s, a share of the BDP at higher rates."""
+    """Return K as operators set it for DCTCP: a number of packets up to 10 Gb/s, a share of the BDP above."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(
@@ -260,7 +260,7 @@ def sojourn(rtt: float, share: float) -> Advice:
 
 
 def busy_share(pool: float, alpha: float, busy: int) -> float:
-    """Return the bytes of each of `busy` queues in a pool under Dynamic Threshold.
+    """Return the bytes that each of `busy` queues holds in a pool under Dynamic Threshold.
 
     >>> round(busy_share(3_145_728, 4, 8))
     381300

@@ -47,13 +47,13 @@ class Silicon:
 
 
 COMPARES = ("with", "before")
-"""Values of `switch.lossless.compares` that describe chips."""
+"""Values of `switch.lossless.compares` that a chip's table can have."""
 
 KEYS = ("memory", "parts", "ports", "cell", "marks_at", "compares", "alphas", "probabilities")
 
 
 def silicon_of(given: object, file: str, rate: float) -> Silicon:
-    """Return the properties of a chip with ports of this rate; `given` is its name or a table about it.
+    """Return the properties of a chip with ports of this rate; `given` is the chip's name or table.
 
     Raises
     ------

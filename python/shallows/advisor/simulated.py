@@ -23,13 +23,13 @@ from shallows.quantity import size
 from shallows.runs.toml_text import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
-"""Upper bound of small flows, lower bound of large flows; few flows are above the 10 MB of papers."""
+"""Upper bound of small flows, lower bound of large flows; few flows exceed the 10 MB that papers use."""
 
 MOST_RECEIVERS = 8
 """Maximum number of simulated ports of a pool; the memory shrinks in proportion."""
 
 LEAVES = 4
-"""Leaves of a simulated fabric with uplinks."""
+"""Number of leaves of a simulated fabric with uplinks."""
 
 TRIAL_S = 1
 """Simulated time in seconds for which the engine predicts the number of flows."""
@@ -166,7 +166,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return overrides for uplinks, where thresholds of rules scale with a port's rate, and others do not."""
+    """Return overrides for uplinks: rules' thresholds scale with a port's rate, other thresholds do not."""
     links = fabric.links
     if (
         not links.uplinks

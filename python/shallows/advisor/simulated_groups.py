@@ -2,7 +2,7 @@
 
 In the simulation, the links of hosts include the hosts' delays, which therefore delay pauses too. Simulated
 groups get more headroom than those of the fabric: the bytes that arrive during these delays are added. The
-shared memory is that of the fabric.
+shared memory has the same size as in the fabric.
 """
 
 import json
@@ -44,15 +44,15 @@ class Memory:
     pool: int
     """Memory of the switch: shared memory, reserved memory and headroom."""
     own: int
-    """Headroom of the group of a host's port in the fabric."""
+    """Headroom of a priority group at a host's port of the fabric."""
     simulated: int
-    """Headroom of the group of a host's port in the simulation."""
+    """Headroom of a priority group at a host's port of the simulation."""
 
 
 def needed(fabric: Fabric, link_rate: float | None = None, *, in_cells: bool = True) -> int:
     """Return the headroom in bytes that a group needs at a port of the fabric; default: a host's port.
 
-    With `in_cells`, this is the memory that the smallest packets occupy in cells; otherwise, it is the number
+    With `in_cells`, the result is the memory that the smallest packets occupy in cells; otherwise, the number
     of bytes.
 
     Raises
@@ -97,8 +97,8 @@ def planned(fabric: Fabric) -> Groups:
 def marks_first(fabric: Fabric) -> int | None:
     """Return the marking threshold below which marks come before pauses, if all classes are lossless.
 
-    The engine computes it for the whole switch and any traffic; the result is None if the engine rejects the
-    switch.
+    The engine computes this threshold for the whole switch and any traffic; the result is None if the engine
+    rejects the switch.
     """
     if fabric.has_lossy:
         return None
@@ -157,7 +157,7 @@ def fits(fabric: Fabric, groups: Groups) -> bool:
     def taken(of: Groups) -> float:
         if of.pool is not None:
             return of.pool
-        # Uplinks may need more, so the largest need stands for all ports.
+        # Uplinks may need more, so the largest need is used for all ports.
         most = max(needed(fabric), needed(fabric, links.uplink_rate) if links.uplinks else 0)
         return count * (most if of.headroom is None else of.headroom)
 

@@ -15,8 +15,8 @@ from shallows.errors import ShallowsError
 def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
     """Return the current configuration as a candidate setting, with notes on omissions and assumptions.
 
-    Each class has the marking of the queue with its number, in the profile that most ports have. If a fabric
-    has one class, and its queue marks nothing, the first queue that marks is used.
+    Each class has the marking of its queue, in the profile that most ports have. If a fabric has one class
+    whose queue marks nothing, the first queue that marks is used instead.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def undecided(race: Race, recommendation: Recommendation, share: float) -> Undec
     race
         A race that has ended.
     recommendation
-        Its recommendation.
+        The recommendation of the race.
     share
         Share of the budget that the race gets.
     """
@@ -65,7 +65,7 @@ def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Estimate how many seeds narrow an interval until it excludes −δ; its width falls with 1/√seeds."""
+    """Estimate how many seeds narrow an interval until it excludes −δ; the width falls with 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

@@ -73,7 +73,7 @@ def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Conve
     format_
         Target format.
     hints
-        Facts that its file lacks: the chip, the rate of ports, the shared memory.
+        Facts that the switch's file lacks: the chip, the rate of ports, the shared memory.
     """
     hints = hints or Hints()
     on = hints.chip or (chip(switch.chip) if switch.chip else None)

@@ -1,7 +1,7 @@
 """Lines that a reader did not understand, and whether they could change a conclusion about a queue.
 
-"Nothing marks" follows only if every line about marking was understood. A line is classified by its words,
-and concerns the ports and the queue of its section.
+The conclusion "nothing marks" requires that every line about marking was understood. A line is classified
+by its words, and concerns the ports and the queue of its section.
 """
 
 import re
@@ -64,7 +64,7 @@ class Unread:
         return next((self._first[scope] for scope in scopes if scope in self._first), None)
 
     def beside(self, profiles: Iterable[PortProfile]) -> dict[str, Source]:
-        """Return a dictionary that maps ports outside these profiles to the first unread line about each."""
+        """Return the first unread line about each port outside these profiles, by port."""
         known = {port for profile in profiles for port in profile.ports}
         return {
             scope.port: source

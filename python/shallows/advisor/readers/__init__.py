@@ -2,7 +2,7 @@
 
 A reader's module has two functions:
 
-- `recognises(text, name)` returns whether a file has its format; it is fast and raises no errors.
+- `recognises(text, name)` returns whether a file has the module's format; it is fast and raises no errors.
 - `read(text, name)` returns the `Switch` in the file, or raises a `ShallowsError` with file and place.
 
 To add a reader, add its format to `FORMATS`, and its module to `reader`.

@@ -59,7 +59,7 @@ _ABOUT_QUEUES = re.compile(
     r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
 _POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
-"""Policies about queues, which are listed as not understood; others concern the control plane or routes."""
+"""Policies about queues, which are listed as not understood; others are about the control plane or routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers

@@ -1,8 +1,8 @@
 """Juniper Junos: `class-of-service`, in braces or as `set` commands.
 
 Syntax as in Juniper's guide to class of service for QFX, and its validated designs. A fill level is a
-percentage of the queue's current memory; on queues with ECN the profile drops nothing. Dynamic threshold 7 is
-alpha 1 and 10 is alpha 8.
+percentage of the queue's current memory; on queues with ECN, drop profiles drop nothing. Dynamic threshold 7
+means alpha 1, and 10 means alpha 8.
 """
 
 import re
@@ -581,7 +581,7 @@ class _Reader:
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
-        """Add statements about undefined or unused objects to the list of ignored statements."""
+        """List statements about undefined or unused objects as not understood."""
         drawn = {
             profile
             for name, each in self.schedulers.items()

@@ -58,7 +58,7 @@ CLASSES, POINTS = 8, 64
 """Number of traffic classes (and also of switch priorities), and number of code points."""
 
 MOST_PLACES = 1 << 16
-"""Largest number of ports times classes in one command."""
+"""Maximum product of the numbers of ports and classes in one command."""
 
 Path = tuple[str, ...]
 

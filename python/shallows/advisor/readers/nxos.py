@@ -1,7 +1,8 @@
 """Cisco NX-OS: a running configuration of a Nexus 9000, with its policy maps.
 
 Syntax as in Cisco's guides to quality of service for NX-OS 10. Queues are identified by the names of NX-OS's
-classes, `c-out-8q-q3`. `queue-limit dynamic N` is alpha 2^(N-7), from 1/128 to 8; kbytes count as 1000 bytes.
+classes, such as `c-out-8q-q3`. `queue-limit dynamic N` is alpha 2^(N-7), from 1/128 to 8; kbytes count as
+1000 bytes.
 """
 
 import re

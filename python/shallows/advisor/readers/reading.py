@@ -153,7 +153,7 @@ def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
 def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:
     """Sort queues by number, and set `lossless` of queues that a paused priority uses.
 
-    A priority without a map uses the queue of its own number.
+    A priority without a map uses the queue with the same number.
     """
     mapped = dict(maps.class_to_queue)
     paused = {mapped.get(priority, priority) for priority in pfc}

@@ -13,7 +13,9 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Guaranteed rate in bytes/s that means none: `sonic-scheduler.yang` rejects a peak rate without one."""
+"""Guaranteed rate in bytes/s that counts as none. `sonic-scheduler.yang` rejects a peak rate without a
+guaranteed rate.
+"""
 
 REMEDY = (
     "name /etc/sonic/config_db.json, or the output of `sonic-cfggen -d --print-data`; "
@@ -24,7 +26,7 @@ ABOUT_QUEUES = re.compile(
     r"QUEUE|BUFFER|WRED|SCHEDULER|PFC|DSCP|DOT1P|MPLS_TC|(^|_)TC_|QOS|CABLE_LENGTH|LOSSLESS|TRIMMING",
     re.ASCII,
 )
-"""Tables about queues; values that the reader does not use are listed as not understood."""
+"""Pattern of tables about queues; values that the reader does not use are listed as not understood."""
 
 MAPS = {
     "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "dscp_to_class"),
@@ -33,7 +35,7 @@ MAPS = {
     "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"),
     "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc_to_group"),
 }
-"""Fields of `PORT_QOS_MAP`, each with its table and its field in `Maps`."""
+"""Fields of `PORT_QOS_MAP`, each with the table that it refers to and its field in `Maps`."""
 
 SETTINGS = {
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": "lossless",
@@ -41,7 +43,7 @@ SETTINGS = {
     "SWITCH_TRIMMING": "trimming",
     "PFC_WD": "pfc-watchdog",
 }
-"""Tables whose fields become a `Setting` each, with the first part of the settings' names."""
+"""Tables in which each field becomes a `Setting`, with the first part of the settings' names."""
 
 MOST_ROWS = 1 << 19
 """Maximum number of rows of all tables: 4,096 ports with a hundred rows each."""

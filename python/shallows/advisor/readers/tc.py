@@ -343,7 +343,7 @@ class _Reader:
     ) -> Fraction | None:
         """Return the probability at the maximum; None if the text lacks it or tc rejects it.
 
-        `tc qdisc show` prints it only with the option `-d`.
+        `tc qdisc show` prints the probability only with the option `-d`.
         """
         try:
             given = Fraction(decimal(said["probability"])) if "probability" in said else None

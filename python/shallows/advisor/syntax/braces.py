@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 def read(text: str, name: str) -> list[Statement]:
     r"""Return each leaf as the words of its `set` command; a list in brackets gives one statement per item.
 
-    Statements of `deactivate` and `delete` keep this word in front. Lines between commands are terminal
+    Statements of `deactivate` and `delete` begin with this word. Lines between commands are terminal
     output and are skipped. In a terminal session, each statement has its host as a section.
 
     >>> for statement in read("class-of-service { schedulers s1 { shaping-rate 1g; } }", "leaf"):
@@ -142,7 +142,7 @@ class _Sections:
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
         """Start to read the output of a command.
 
-        Earlier output that is unfinished becomes statements that are not understood.
+        Unfinished earlier output becomes statements that are not understood.
         """
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))

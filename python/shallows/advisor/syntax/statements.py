@@ -51,7 +51,7 @@ class Statement:
 
 
 def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the non-empty lines of a text, without trailing blanks, with their numbers.
+    """Yield each non-empty line of a text with its number; trailing blanks are removed.
 
     Raises
     ------

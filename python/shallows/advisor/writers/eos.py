@@ -39,7 +39,7 @@ ALPHAS = tuple(Fraction(1, 1 << power) for power in range(7, 0, -1)) + tuple(
 """Alphas of the MMU: 1/128 to 8."""
 
 MOST_WEIGHT = 15
-"""Largest exponent of the average; this and the limits below are from the schema of pyavd 6.4."""
+"""Largest weight exponent of the averaged backlog, from the schema of pyavd 6.4 like the limits below."""
 
 PERCENT = range(1, 101)
 """Valid percentages of probabilities, and of rate shares (EOS's manual: tx-queue, bandwidth percent)."""

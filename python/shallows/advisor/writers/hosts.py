@@ -14,7 +14,7 @@ SYSCTLS = {
     "host.congestion_control": ("net.ipv4.tcp_congestion_control", "cubic"),
     "host.rto_min_us": ("net.ipv4.tcp_rto_min_us", "200000"),
 }
-"""Dictionary that maps each setting to its sysctl and the kernel's default (the last is of Linux 6.11)."""
+"""Dictionary that maps each setting to its sysctl and the kernel's default (the last: Linux 6.11)."""
 
 ROUTE = ("host.rto_min", "host.congctl", "host.features", "host.initcwnd", "host.initrwnd", "host.quickack")
 """TCP settings of a route, in ip-route(8)'s order."""
@@ -22,7 +22,7 @@ ROUTE = ("host.rto_min", "host.congctl", "host.features", "host.initcwnd", "host
 
 @dataclass(frozen=True)
 class Nic:
-    """Configuration of an RDMA NIC of mlx5."""
+    """Configuration of an RDMA NIC with the driver mlx5."""
 
     interface: str
     pfc: tuple[int, ...] = ()

@@ -92,7 +92,7 @@ class _Classes:
     by_queue: dict[str, str]
     """First class of each queue."""
     by_priority: dict[str, list[int]]
-    """Queues of the classes with a PFC priority."""
+    """Queues of the forwarding classes, by PFC priority."""
 
     @classmethod
     def of(cls, numbers: dict[str, str], settings: dict[tuple[str, str], str]) -> "_Classes":

@@ -51,9 +51,9 @@ class Told:
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
         """Add a line.
 
-        `slot` is the key of its setting, by default the text. `undo` is the line that undoes it, by default
-        `no` with the slot. The last of several lines for one slot counts. Ports or queues with different
-        texts for one slot are reported.
+        `slot` is the key of the line's setting, by default the text. `undo` is the line that undoes this one,
+        by default `no` with the slot. If several lines have one slot, the last one counts. Ports or queues
+        with different texts for one slot are reported.
         """
         if self._said.setdefault((sections, slot or text), text) != text:
             place = " ".join((*sections, slot))
@@ -139,7 +139,7 @@ def in_bytes(size: Threshold | None) -> int | None:
 
 
 def common_maps(switch: Switch, told: Told) -> Maps:
-    """Return the first ports' maps to queues and priority groups; report it if other ports' maps differ."""
+    """Return the first ports' maps to queues and priority groups; report differing maps of other ports."""
     found = [profile.maps for profile in switch.profiles]
     if any(maps != found[0] for maps in found):
         told.cannot("ports with maps of their own: those of the first are written for all")

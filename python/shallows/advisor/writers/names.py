@@ -65,7 +65,7 @@ GRAMMARS = {
 ALLOWED = "letters, digits and _ . : / @ + -, beginning with a letter, a digit or _"
 
 _SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress": 3}
-"""Number of words in the value of settings that have several, by the setting's name or its first part."""
+"""Number of words in values of several words, by the setting's name or the first part of the name."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class _Check:
         return Checked(made, tuple(self.said), markings)
 
     def is_name(self, text: str) -> bool:
-        """Return whether a name is valid; Junos and foreign names may have several words."""
+        """Return whether a name is valid; names of Junos or another format may have several words."""
         joined = not self.is_own or self.format == "junos"
         return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
 

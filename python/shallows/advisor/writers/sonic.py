@@ -1,8 +1,9 @@
 """SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) to the target configuration.
 
 Only fields of sonic-buildimage's YANG models (2026-08) are written, because orchagent rejects a profile with
-an unknown field. A patch raises a maximum before its minimum and lowers it after its minimum, so that the
-minimum never exceeds the maximum. JSON has no comments, so callers show the reasons beside the patch.
+an unknown field. A patch raises a maximum before the minimum, but lowers a maximum after the minimum, so
+that the minimum never exceeds the maximum. JSON has no comments, so callers show the reasons beside the
+patch.
 """
 
 import json
@@ -193,7 +194,7 @@ class _Tables:
         self.tables.setdefault("WRED_PROFILE", {})[name] = row
 
     def named(self, table: str, what: object, wanted: str) -> str:
-        """Return the key of an object; a different object with the same name gets a number."""
+        """Return the key of an object; if a different object has this key, a number is added."""
         if (table, what) not in self.names:
             taken = self.taken.setdefault(table, set())
             name, number = _plain(wanted)[:LONGEST_NAME], 1
