@@ -616,5 +616,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return shares of values at or below each point; with `is_tail`, the shares above it (NaN for zero)."""
+    """Return shares of values at or below each point; with `is_tail`, the shares above (NaN instead of 0)."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]
