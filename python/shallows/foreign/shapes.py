@@ -40,8 +40,8 @@ class Shape(NamedTuple):
 def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
     """Read a block with `together`, and yield the parts that must be read line by line.
 
-    `together` reads a whole block and returns true, or returns false if it cannot. The block is then halved,
-    and each half is tried. Parts with fewer than `FEWEST` lines are yielded without a try.
+    `together` reads a whole block and returns true, or returns false if it cannot. A block that it could not
+    read is halved, and each half is tried. Parts with fewer than `FEWEST` lines are yielded without a try.
     """
     if len(block.texts) < FEWEST:
         yield block

@@ -116,7 +116,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
     ScenarioError
         If a point cannot run.
     ShallowsError
-        If there is no `[sweep]` table, or it is wrong.
+        If the `[sweep]` table is missing or wrong.
     """
     _refuse_changed_table(source)
     base = source.parse()
@@ -371,7 +371,7 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
 def settings_of(points: Sequence[Point]) -> str:
     """Return a hash of the settings of all points, which does not depend on the build of the engine.
 
-    It covers the text of the scenario, and the overrides of each point.
+    The hash covers the text of the scenario, and the overrides of each point.
     """
     said = [[point.source.text, point.source.overrides] for point in points[:1]]
     said += [[point.source.overrides] for point in points[1:]]
