@@ -100,7 +100,7 @@ def from_finished(points: Sequence[Point]) -> list[Cost | None]:
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
     """Run short trials of some points of each scheme, then return the costs in the form of `from_finished`.
 
-    As many trials run at the same time, and on as many threads, as points of the sweep would, so that the
+    As many trials run at the same time as points of the sweep would, and on as many threads, so that the
     machine has the same load. `say` is called with a line of text before each group of trials.
     """
     known = _measured(points)

@@ -381,7 +381,7 @@ def settings_of(points: Sequence[Point]) -> str:
 def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
     """Write `sweep.json` of a sweep that is about to run, unless the folder belongs to another sweep.
 
-    A sweep in the folder counts as the same one even if it has more or fewer points, or results of another
+    A sweep in the folder counts as this sweep even if it has more or fewer points, or results of another
     build. `replaces` permits replacing the `sweep.json` of another sweep; the runs of that sweep stay. A
     lease prevents concurrent writes.
 

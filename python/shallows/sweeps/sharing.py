@@ -1,7 +1,8 @@
 """Sharing of a sweep's points among processes that write into the same folder.
 
-Each point is leased before it runs. Once a process has no other points to run, it checks those that other
-processes have leased. If such a point's lease has expired, and the point is unfinished, this process runs it.
+Each point is leased before it runs. Once a process has no points left to lease, it checks the points that
+other processes have leased. If such a point's lease has expired, and the point is unfinished, this process
+runs it.
 """
 
 import time
