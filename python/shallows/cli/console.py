@@ -30,7 +30,7 @@ LINE_EVERY_S = 5.0
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal; or of `PLAIN_WIDTH` columns without a terminal."""
+    """Return a console as wide as the terminal; without a terminal, `PLAIN_WIDTH` columns wide."""
     stream = below(sys.stderr if stderr else sys.stdout)
     return _Console(
         file=stream,

@@ -58,9 +58,9 @@ def columns(
     Returns
     -------
     dict, optional
-        Dictionary that maps the kind of row to the values of each field; lines without a field have its
-        default. None if `shape_of` knows no shape for a line, or a number is out of bounds or has more than
-        20 digits.
+        Dictionary that maps the kind of row to the values of each field; lines without a field have the
+        field's default. None if `shape_of` knows no shape for a line, or a number is out of bounds or has
+        more than 20 digits.
     """
     import numpy as np
 

@@ -64,7 +64,7 @@ class Line:
     at: Mapping[str, str] = field(default_factory=dict)
     """Values that the user must choose to see this line, by name of the axis."""
     shade: float | None = None
-    """Position on the colour scale, from 0 to 1; the colour of the scale replaces that of `look`."""
+    """Position on the colour scale, from 0 to 1; if given, this colour replaces `look`."""
     published: bool = False
     """Whether to draw filled points without a line: a paper's values, or places without an order."""
 

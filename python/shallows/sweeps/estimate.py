@@ -173,7 +173,7 @@ def _scheme(point: Point) -> Any:
 
 
 def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
-    """Run trials of points concurrently; return each point's cost, None if it fails or makes no progress."""
+    """Run trials of points concurrently; return each point's cost, None if its trial fails or stalls."""
     start = time.perf_counter()
     children = [Child() for _ in sources]
     costs: list[Cost | None] = [None] * len(sources)

@@ -62,7 +62,7 @@ class Share:
         self.leases: dict[int, Lease] = {}
         """Leases of the points that run here, by number of the point."""
         self.full: str | None = None
-        """Error of a point that had no space; no further point begins after it."""
+        """Error of a point that had no space; no further point begins after this error."""
         self._ended: dict[int, Ended] = {}
         self._watch = Watch()
         self._next_look = 0.0
