@@ -1,9 +1,9 @@
 """Measure the run time that each discipline, marker and buffer policy adds to the leaf-spine benchmark.
 
 Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, on the same core as the baseline (a
-drop-tail queue) and right after it. The median of the ratios of the two times is reported, so that changes of
-the machine's speed cancel out. Buffers are large, so that the cost does not include loss recovery. Writes
-`target/bench/disciplines.json`, prints a table, and fails if a variant adds more than 50 %.
+drop-tail queue) and right after it. The median ratio of a variant's time to the baseline's is reported, so
+that changes of the machine's speed cancel out. Buffers are large, so that the cost does not include loss
+recovery. Writes `target/bench/disciplines.json`, prints a table, and fails if a variant adds more than 50 %.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ VARIANTS: dict[str, dict[str, str]] = {
 
 
 def measure(repeats: int, count: int) -> dict[str, Any]:
-    """Run each variant `repeats` times, always after the baseline; return its costs and its time ratio."""
+    """Run each variant `repeats` times, always after the baseline; return costs and time ratio of each."""
     listed = flow_list(count)
 
     def run(sets: dict[str, str]) -> dict[str, Any]:

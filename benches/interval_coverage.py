@@ -38,7 +38,7 @@ LENGTHS += [(3, 21_000, 7), (3, 49_000, 7), (3, 105_000, 7), (4, 100_000, 5)]
 """Numbers of runs, of customers per run, and of blocks per run."""
 
 PAIRED = [(True, *LENGTHS[place]) for place in (1, 2, 5, 7, 8)] + [(False, *LENGTHS[2])]
-"""Cases of paired queues: whether both use common random numbers, and the values of an entry of `LENGTHS`."""
+"""Cases of paired queues: whether both queues use common random numbers, and an entry of `LENGTHS`."""
 
 
 def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats, Floats]:

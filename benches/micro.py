@@ -31,7 +31,7 @@ OPERATIONS = {
     "sender": "one segment sent, received and acknowledged",
     "connections": "one packet-hop of overload, almost each flow opening a persistent connection",
 }
-# One packet through a port with eight flows, four packets waiting.
+# One packet passes a port with eight flows, where four packets wait.
 PORTS = {
     "disciplines": [
         "strict-priority",

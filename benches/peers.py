@@ -46,12 +46,12 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
 
 
 def measure_star(program: Path, repeats: int, seconds: float) -> Case:
-    """Measure sixteen long DCTCP flows that share one port of a switch."""
+    """Measure both simulators with sixteen long DCTCP flows that share one port of a switch."""
     return take_turns(repeats, lambda _: ours.run_star(seconds), lambda _: ns3.run_star(program, seconds))
 
 
 def measure_leaf_spine(program: Path, repeats: int, count: int) -> Case:
-    """Measure web search traffic among 128 hosts, to completion."""
+    """Measure both simulators with web search traffic among 128 hosts; all flows complete."""
     flow_list, total_bytes = make_flow_list(count)
     return take_turns(
         repeats,
@@ -84,7 +84,7 @@ def make_flow_list(count: int) -> tuple[Path, int]:
 
 
 def compare(case: Case) -> dict[str, Any]:
-    """Return the results of one case for `peers.json`, with the lower speed ratio: by hops or by bytes."""
+    """Return the results of one case for `peers.json`, with the lower speed ratio: in hops/s or bytes/s."""
     return {
         "shallows": measure.figures(case[0]),
         "ns3": measure.figures(case[1]),

@@ -56,7 +56,7 @@ BLOCK = 4
 """Number of seeds that run for each setting between two checks of the cost so far."""
 
 GROWTH = 1.5
-"""Ratio of the numbers of seeds at consecutive looks."""
+"""Ratio of the numbers of seeds at consecutive interim comparisons."""
 
 
 def draw(number: int, flows: int) -> Fabric:

@@ -75,7 +75,7 @@ def arrivals_per_second(load: float) -> float:
 
 def flows(load: float, seed: int) -> Iterator[Flow]:
     """Yield an endless sequence of flows, in order of their starts."""
-    # Only `random()` and `expovariate()`: Python keeps `random()` the same across its versions.
+    # Only `random()` and `expovariate()` are called: `random()` is the same in all versions of Python.
     draw = random.Random(seed)
     rate = arrivals_per_second(load)
     start_s = 0.0

@@ -103,7 +103,7 @@ def write(folder: Path, control: str, rows: list[flows.Flow]) -> Path:
     """Write the files that both simulators read; return the path of the configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     mode, window = CONTROLS[control]
-    # The example often prints the ports of a switch that is a link's second end, so here it is the first end.
+    # If a switch is a link's second end, the example often prints its ports; so the switch is the first end.
     links = [f"{HOSTS} {host} 100Gbps 1us 0" for host in range(HOSTS)]
     header = f"{HOSTS + 1} 1 1 {HOSTS}\n{HOSTS}\n"
     (folder / "topology.txt").write_text(header + "\n".join(links) + "\n", encoding="ascii")

@@ -50,7 +50,7 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
     Raises
     ------
     ShallowsError
-        If it is not a regular file, is too long, or cannot be read.
+        If `path` is not a regular file, or the file is too long or cannot be read.
     """
     try:
         with _open(path, remedy) as file:
@@ -89,7 +89,7 @@ def read_blocks(
     Raises
     ------
     ShallowsError
-        As `read_text`, and if a line is too long.
+        As for `read_text`, and if a line is too long.
     """
     read, number, begun = 0, 1, b""
     try:
@@ -170,7 +170,7 @@ def folder_of(path: str | Path) -> Path:
     Raises
     ------
     ShallowsError
-        If it is neither text nor a `Path`, has a control character, is not UTF-8, or is too long.
+        If the path is neither text nor a `Path`, has a control character, is not UTF-8, or is too long.
     """
     if not isinstance(path, str | Path):
         raise ShallowsError(
@@ -222,7 +222,7 @@ def read_text(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) ->
     Raises
     ------
     ShallowsError
-        As `read_bytes`, and if the file is not UTF-8.
+        As for `read_bytes`, and if the file is not UTF-8.
     """
     return _text(path, read_bytes(path, remedy=remedy, most=most), 0, remedy)
 
@@ -233,7 +233,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is not valid TOML, has a number of thousands of digits, or is nested thousands of levels deep.
+        If the document is not valid TOML, has a number of thousands of digits, or is nested thousands of
+        levels deep.
     """
     try:
         return tomllib.loads(text)
@@ -247,7 +248,7 @@ def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = No
     Raises
     ------
     ValueError
-        If it is not valid JSON.
+        If the document is not valid JSON.
     """
     try:
         return json.loads(text, object_hook=of_object)
@@ -289,7 +290,7 @@ def decimal(text: str) -> Decimal:
 
 
 def quoted(text: str) -> str:
-    """Quote a text for a message, cut after 40 characters.
+    """Quote a text for a message; cut it after 40 characters.
 
     >>> quoted("a" * 50)
     '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"'

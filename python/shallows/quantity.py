@@ -26,7 +26,7 @@ def parse_size(text: str) -> int:
     Raises
     ------
     ValueError
-        If it is not a size with a unit of bytes.
+        If the text is not a size with a unit of bytes.
     """
     return round(_measured(text, "bytes"))
 
@@ -40,7 +40,7 @@ def parse_time(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is not a time with a unit.
+        If the text is not a time with a unit.
     """
     return float(_measured(text, "seconds"))
 
@@ -54,7 +54,7 @@ def parse_rate(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is not a rate with a unit.
+        If the text is not a rate with a unit.
     """
     return float(_measured(text, "bits per second"))
 
@@ -130,7 +130,7 @@ def parse_quantity(value: object) -> Quantity:
     Raises
     ------
     ValueError
-        If it is not a finite number, or its unit is unknown.
+        If the value is not a finite number, or its unit is unknown.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not a quantity")  # noqa: TRY004
@@ -152,7 +152,7 @@ def order(value: object) -> float:
     Raises
     ------
     ValueError
-        As `parse_quantity`.
+        As for `parse_quantity`.
     """
     return float(parse_quantity(value).number)
 

@@ -30,7 +30,7 @@ LINE_EVERY_S = 5.0
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal; `PLAIN_WIDTH` columns wide if output is no terminal."""
+    """Return a console as wide as the terminal; without a terminal, `PLAIN_WIDTH` columns wide."""
     stream = below(sys.stderr if stderr else sys.stdout)
     return _Console(
         file=stream,
@@ -44,7 +44,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class _Console(Console):
-    """A console that escapes control characters in text; its own colours and cursor movements stay."""
+    """A console that escapes control characters in text, but not its own colours and cursor movements."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the rendered segments with their text escaped."""
@@ -131,7 +131,7 @@ class Status:
             self.live.stop()
 
     def show(self, live: str, line: str) -> None:
-        """Show progress: `live`, which may have several lines, on a terminal; otherwise `line`."""
+        """Show progress: on a terminal `live`, which may have several lines; elsewhere `line`."""
         if self.live:
             self.live.update(Text(live, overflow="fold"), refresh=True)
         elif time.monotonic() - self.last >= LINE_EVERY_S:

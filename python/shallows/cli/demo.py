@@ -106,7 +106,7 @@ def describe_thresholds(runs: Sequence[Run]) -> str:
 
 
 def _tail_sentence(runs: dict[float, Run], name: str) -> str:
-    """Describe how the p99 completion time of small flows grows with load, and where it first triples."""
+    """Describe how the p99 completion time of small flows grows, and at which load it first triples."""
     light, heavy = min(runs), max(runs)
     start = _tail(runs[light])
     leap = next((load for load in sorted(runs) if _tail(runs[load]) > 3 * start), None)

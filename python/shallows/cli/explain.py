@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Maximum number of printed items of each list (notes, unread values, defaults, findings with one code)."""
+"""Maximum number of printed items of each list (notes, unrecognised values, defaults, findings of a code)."""
 
 ROWS = 40
 """Maximum number of rows of a table that are printed; `--json` has all."""
@@ -86,7 +86,7 @@ def _short(table: Table) -> Table:
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Print at most `SHOWN` findings of each code; consecutive findings with the same reason share it."""
+    """Print at most `SHOWN` findings of each code; print equal reasons of consecutive findings once."""
     counted: Counter[str] = Counter()
     kept: list[Finding] = []
     for finding in findings[:most]:

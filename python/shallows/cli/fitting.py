@@ -63,7 +63,7 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _between(least: Sequence[int], natural: Sequence[int], width: int) -> list[int]:
-    """Return column widths that fit `width`: at least `least`, with the rest given to the first columns."""
+    """Return column widths of at least `least` that fit `width`; spare width goes to the first columns."""
     widths, left = [], width - _sum(least)
     for low, high in zip(least, natural, strict=True):
         more = min(left, high - low)

@@ -193,8 +193,8 @@ def _options_of(group: Group, name: str) -> Options:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments of a command.
 
-    The program of `testbed shell` follows `--`. It is split off first, as argparse accepts it only directly
-    after the scenario.
+    The program of `testbed shell` follows `--`. This function splits it off first, as argparse accepts a
+    program only directly after the scenario.
 
     >>> parse(["testbed", "shell", "a.toml", "--out", "b", "--", "h0", "ping", "10.0.0.2"]).program
     ['h0', 'ping', '10.0.0.2']

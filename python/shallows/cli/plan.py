@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_events(found: Plan) -> str:
-    """Describe the runs that advance by events, not windows, because of lossless classes; empty if none."""
+    """Describe runs that process single events, not time windows, due to lossless classes; empty if none."""
     lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
     reason = "by events and not by windows, because of lossless classes"
     if found.experiment:

@@ -44,7 +44,8 @@ def compare(
     cool_down
         Share of the arrival period, at its end, whose flows are excluded.
     by
-        Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
+        Axes of the sweep, each named by its key or the key's last word. Their combined values are compared
+        instead of schemes.
     metrics
         Metrics of a ranking: the first metric orders the values, and all metrics together define which are
         Pareto-optimal. Default: a ranking by the two main metrics if there are more than six values,
@@ -105,7 +106,7 @@ class _Comparer:
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
         self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
-        """Series that the named metrics need beyond those of all flows: of workloads, classes or groups."""
+        """Series of workloads, classes or groups that the named metrics need, beyond those of all flows."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
         """Notes, each with the names of the compared schemes or values that it concerns."""

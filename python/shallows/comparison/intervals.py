@@ -109,7 +109,7 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
     import numpy as np
 
     estimate = nearest_rank(groups, rank)
-    # Observations equal to the percentile count as above it up to the number that its rank requires.
+    # Observations equal to the percentile also count as above it, up to the number that its rank requires.
     above, equal = (
         np.array([np.mean(test(group, estimate)) for group in groups]) for test in (np.greater, np.equal)
     )
@@ -236,7 +236,7 @@ def means(groups: "Groups") -> "NDArray[np.float64]":
 def _half_width(values: "NDArray[np.float64]", confidence: float, around: float | None = None) -> float:
     """Return half the width of Student's interval for a mean of independent values.
 
-    Deviations are from `around`, by default the mean.
+    Deviations are measured from `around`, by default the mean.
     """
     centre = values.mean() if around is None else around
     deviation = math.sqrt(float(((values - centre) ** 2).sum()) / (values.size - 1))

@@ -50,7 +50,7 @@ def place_of(run: Run, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def find(wanted: str, places: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Find a combination by its name, by its values in the order of the axes, or by some `axis=value`.
+    """Find a combination by its name, by its values in the order of the axes, or by `axis=value` pairs.
 
     Quantities are compared by value: `90KB` equals `0.09MB`. The result is None unless exactly one
     combination matches.

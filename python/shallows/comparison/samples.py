@@ -51,7 +51,7 @@ SUMMARY = {"fct_us": Mapping, "simulated_s": int | float, **dict.fromkeys(TOTALS
 
 @dataclass(frozen=True)
 class Series:
-    """Observations in order of arrival; `incomplete` is the number of those that are lower bounds."""
+    """Observations in order of arrival; `incomplete` is the number of observations that are lower bounds."""
 
     values: "NDArray[np.float64]"
     incomplete: int = 0
@@ -93,7 +93,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     Raises
     ------
     ShallowsError
-        If another version wrote its files, or it has no such workload, class or group.
+        If another version wrote the files, or the run has no such workload, class or group.
     """
     run = Run(run.path)
     if complaints := run.summary.get("health", {}).get("complaints"):

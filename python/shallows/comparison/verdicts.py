@@ -39,7 +39,7 @@ SAME = "the same in every run"
 Verdict = Literal["better", "worse", "cannot tell"]
 
 SYMBOLS: dict[Verdict, str] = {"better": "✓", "worse": "✗", "cannot tell": "○"}
-"""Marks of verdicts; no mark suggests a direction, since "better" may be a decrease."""
+"""Marks of verdicts. They suggest no direction, because "better" may be a decrease."""
 
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in SYMBOLS.items())
 """Legend of the marks, shown below a table."""

@@ -276,7 +276,7 @@ class _Metric:
 
     points: Points
     label: str
-    """Label of the vertical axis without the statistic, for columns whose title names it."""
+    """Label of the vertical axis without the statistic, for columns whose title names the statistic."""
     full_label: str
     unit: float = 1
     zero: bool = False

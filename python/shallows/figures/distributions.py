@@ -40,7 +40,7 @@ POINTS = 400
 """Maximum number of points of a distribution's line."""
 
 DECADES = 4
-"""Number of decades of a logarithmic axis for the share above a value; `POINTS` are spread over them."""
+"""Number of decades of a logarithmic axis for the share above a value; `POINTS` points are spread over it."""
 
 PALE = f"Pale: fewer than {percentiles.FEWEST_BEYOND} observations above."
 
@@ -191,8 +191,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Draw the median and 99th percentile of the slowdown against flow size, with a line for each scheme.
 
     The horizontal axis is linear in the number of flows: a tenth of all flows lies between two ticks, and
-    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes since the
-    previous point; a tenth with too few flows for a percentile is merged with the next tenth.
+    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes above the
+    previous point's; a tenth with too few flows for a percentile is merged with the next tenth.
 
     Parameters
     ----------
@@ -616,5 +616,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return shares of values at or below each point; with `is_tail`, the shares above it (NaN for zero)."""
+    """Return shares of values at or below each point; with `is_tail`, the shares above (NaN instead of 0)."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

@@ -29,7 +29,7 @@ LEFT = {"Pareto-optimal", "cannot tell"}
 """States, over all metrics, of a place that no other place demonstrably beats."""
 
 SMALL = 4.0
-"""Ratio of largest to smallest value of the scale below which its labels are in percent."""
+"""Ratio of a scale's largest to its smallest value; below this ratio, labels are in percent."""
 
 
 MOST_DRAWN = 100

@@ -21,7 +21,7 @@ MOST_PORTS = 40
 def pauses(runs: Runs) -> "Figure":
     """Draw when each port was paused, and the share of the run for which it was paused.
 
-    Each field of a port's row shows the share of its interval for which the port could not send packets of a
+    Each field of a port's row shows for which share of an interval the port could not send packets of a
     lossless class. The numbers on the right are shares of the whole run. Each run has its own panel.
 
     Parameters
@@ -109,7 +109,7 @@ def _name_rows(plot: "Axes", ports: list[str], values: list[str], height: float)
 
 
 def headroom(runs: Runs) -> "Figure":
-    """Draw the largest use of the headroom of each port that used any, beside the size of the headroom.
+    """Draw the largest use and the size of the headroom, for each port that used headroom.
 
     Parameters
     ----------

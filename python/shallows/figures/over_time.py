@@ -23,7 +23,7 @@ MOST_LINES = 6
 """Maximum number of lines of a panel by default."""
 
 PARTS = 400
-"""Parts of a line over time: more would not be visible in a printed column."""
+"""Number of parts of a line over time: more would not be visible in a printed column."""
 
 FIELDS = 200
 """Number of fields in a row of a heat map."""
@@ -353,7 +353,7 @@ def _draw_over_time(shown: Sequence[_OverTime]) -> "Figure":
     end = max(panel.end for panel in shown)
     names = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     is_split = len(names) > MOST_LOOKS
-    # Each panel has a name and lines, beside the panel with all lines of the same scale.
+    # Each entry: name and lines of a drawn panel, and the `_OverTime` whose lines share its scale.
     drawn = [(panel.label, panel.lines, panel) for panel in shown]
     if is_split:
         drawn = [

@@ -35,7 +35,7 @@ NOTE_CHARACTERS = 66
 """Maximum number of characters in a line of a note below all panels."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
-"""Suffixes of formats: a figure whose path has one of them is written in this format only."""
+"""Suffixes of file formats. A figure whose path has one is written in that format only."""
 
 DEFAULT_FORMATS = ("pdf", "png")
 

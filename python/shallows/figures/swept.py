@@ -176,7 +176,7 @@ def values_on(points: Iterable[Mapping[str, Any]], axis: str) -> list[Any]:
 
 
 def across(points: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the horizontal axis: the load, or the numeric axis with the most values; None without one."""
+    """Return the horizontal axis: the load, or the numeric axis with the most values; None without either."""
     axes = dict.fromkeys(axis for point in points for axis in point if axis not in {"seed", "scheme"})
     found = {axis: values_on(points, axis) for axis in axes}
     numeric = [axis for axis, values in found.items() if len(values) > 1 and is_numeric(values)]

@@ -154,7 +154,7 @@ def _theta_powertcp(config: Config, longest: Longest) -> dict[str, Any]:
 
 
 def _of_power(config: Config, base_rtt_ps: int) -> dict[str, Any]:
-    # A rate that is added is β in a round-trip time. Like the weights, it is a constant of ns3-datacenter.
+    # The added rate times a round-trip time is β. Like the weights, it is a constant of ns3-datacenter.
     return {
         "additive_increase": f"{round(OF_POWERTCP * base_rtt_ps / 8 / 10**12)}B",
         "base_rtt": writing.time(base_rtt_ps),

@@ -64,7 +64,7 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     for line in links:
         line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
     links = _last_of_pairs(first, links, header.nodes, notes)
-    # A node that is listed as both is a switch, because SimAI reads the switches last.
+    # A node that is listed as NVSwitch and as switch is a switch, because SimAI reads the switches last.
     inner = set(nodes[: header.nvswitches]).difference(nodes[header.nvswitches :])
     links = [line for line in links if inner.isdisjoint(_ends(line, header.nodes))]
     switches = set(nodes) - inner
@@ -158,7 +158,7 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> tuple[list
 
 
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
-    """Return the last link of each pair of nodes, and add notes on the links that it replaces.
+    """Return the last link of each pair of nodes, and add notes on the replaced links.
 
     HPCC's reader makes a device for each line, but routes packets by `nbr2if`, a map by pairs of nodes, in
     which a later link replaces an earlier one in both directions (third.cc: `main`, `SetRoutingEntries`).

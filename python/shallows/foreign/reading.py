@@ -144,7 +144,7 @@ def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
     Raises
     ------
     ShallowsError
-        As `read_blocks`.
+        As for `read_blocks`.
     """
     for block in read_blocks(path):
         yield from block.lines(comment)

@@ -40,8 +40,8 @@ class Shape(NamedTuple):
 def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
     """Read a block with `together`, and yield the parts that must be read line by line.
 
-    `together` reads a whole block and returns true, or returns false if it cannot. The block is then halved,
-    and each half is tried. Parts with fewer than `FEWEST` lines are yielded without a try.
+    `together` reads a whole block and returns true, or returns false if it cannot. A block that it could not
+    read is halved, and each half is tried. Parts with fewer than `FEWEST` lines are yielded without a try.
     """
     if len(block.texts) < FEWEST:
         yield block
@@ -58,9 +58,9 @@ def columns(
     Returns
     -------
     dict, optional
-        Dictionary that maps the kind of row to the values of each field; lines without a field have its
-        default. None if `shape_of` knows no shape for a line, or a number is out of bounds or has more than
-        20 digits.
+        Dictionary that maps the kind of row to the values of each field; lines without a field have the
+        field's default. None if `shape_of` knows no shape for a line, or a number is out of bounds or has
+        more than 20 digits.
     """
     import numpy as np
 

@@ -126,7 +126,8 @@ def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, An
 
     The entries of cables that have the rate and delay in `common` omit both.
 
-    Consecutive cables become one entry if they have one end in common, and consecutive numbers at the other.
+    Consecutive cables become one entry if they have one end in common, and consecutive numbers at the other
+    end.
 
     >>> star = [Cable((f"h{n}", "s"), 10**9, 5) for n in range(3)]
     >>> links(star, (10**9, 5))

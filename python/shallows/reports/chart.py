@@ -64,7 +64,7 @@ class Line:
     at: Mapping[str, str] = field(default_factory=dict)
     """Values that the user must choose to see this line, by name of the axis."""
     shade: float | None = None
-    """Position on the colour scale, from 0 to 1, which replaces the look."""
+    """Position on the colour scale, from 0 to 1; if given, this colour replaces `look`."""
     published: bool = False
     """Whether to draw filled points without a line: a paper's values, or places without an order."""
 
@@ -77,7 +77,7 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Names of the lines with this threshold, which is hidden with them. If empty, it is always shown."""
+    """Names of the lines with this threshold, which is shown if one of them is; if empty, always shown."""
     look: int | None = None
     """Look of the line to which the threshold belongs, if there is only one."""
 

@@ -137,7 +137,7 @@ class Site:
         runs = finished_in(folder)
         charts = self._charts(folder, runs)
         results = [table(points_table.points(runs), [f"{run.path.name}/" for run in runs])] if runs else []
-        results = [replace(each, title="") for each in results]  # the section's heading has it
+        results = [replace(each, title="") for each in results]  # the section's heading is the title
         warnings = [Block("warning", each) for each in of_sweep.count_warnings(runs)] if runs else []
         return render(
             title=str(runs[0].summary["name"]) if runs else folder.name,

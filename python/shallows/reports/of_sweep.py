@@ -168,7 +168,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
         return [*ranked.blocks(found), *_notes(found)]
-    # A sweep with few places and no schemes is compared with its first place.
+    # In a sweep with few places and no schemes, all places are compared with the first one.
     return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 
@@ -223,7 +223,7 @@ def _results(runs: Sequence[Run]) -> list[Block]:
     links = [f"{run.path.name}/{PAGE}" if (run.path / PAGE).is_file() else "" for run in runs]
     whole = table(points_table.points(runs), links)
     if len(runs) <= MOST_OPEN:
-        return [replace(whole, title="")]  # the section's heading has it
+        return [replace(whole, title="")]  # the section's heading is the title
     return [Block("folded", whole.content, f"All {len(runs)} runs", names=whole.names)]
 
 

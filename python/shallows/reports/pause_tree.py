@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 38, 44, 10, 12
 
 MOST_BOXES = 6
-"""Maximum number of boxes after one box; the rest share a box."""
+"""Maximum number of boxes directly to the right of a box; further ports share the last box."""
 
 MOST_DEEP = 6
 """Maximum number of boxes from a root to the right."""
@@ -29,7 +29,7 @@ MOST_VICTIMS = 10
 def blocks(run: Run) -> list[Block]:
     """Return the tree of pauses of each class, and its victim flows; nothing if no port was paused.
 
-    With routing loops, flows do not take the shortest paths that `victims` assumes, so none are listed.
+    With routing loops, flows do not take the shortest paths that `victims` assumes, so no victims are listed.
     """
     if not run.has("pause_times") or not any(
         of_class["pauses"] for of_class in run.summary.get("lossless", {}).values()

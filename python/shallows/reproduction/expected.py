@@ -106,7 +106,7 @@ class Claim:
     where: Selection = field(default_factory=dict)
     """Runs that the claim selects."""
     versus: Selection | None = None
-    """For the kind `value`, if it is a change: selection of the baseline's runs."""
+    """For the kind `value`, if the value is a change: selection of the baseline's runs."""
     change: str = "relative"
     """Kind of change from `versus`: `relative`, or the `difference` of the values."""
     expected: Place | None = None

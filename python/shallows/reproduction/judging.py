@@ -2,8 +2,8 @@
 
 Each seed gives a value: a metric of one run, or the difference of two runs with the same flows. The range is
 Student's interval over the seeds, or all measured values if there are fewer than three seeds. A claim holds
-if the range lies within its tolerance, does not hold if it lies outside, and is undecided ("cannot tell")
-otherwise.
+if the range lies within the tolerance, does not hold if the range lies outside, and is otherwise undecided
+("cannot tell").
 """
 
 import math

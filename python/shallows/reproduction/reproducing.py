@@ -95,7 +95,7 @@ def reproduce(
     jobs
         Number of simultaneous runs; default: one per core, or one with real TCP.
     run_sweep
-        Runs the points of each experiment; default: on this machine, without output.
+        Function that runs the points of each experiment; default: on this machine, without output.
 
     Raises
     ------

@@ -19,7 +19,7 @@ BOUND = "ideal_"
 
 
 def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:
-    """Tabulate the metrics to show, and those with published points, against the experiment's axis.
+    """Tabulate the metrics that are shown or have published points, against the experiment's axis.
 
     The result is None if there are no such metrics.
     """

@@ -18,7 +18,7 @@ def check_same(folder: Path, paper: str, *, quick: bool) -> None:
     Raises
     ------
     ShallowsError
-        If the folder has such claims, or they cannot be read.
+        If the folder has such claims, or its files of claims cannot be read.
     """
     if any((each["paper"], each["quick"]) != (paper, quick) for each in read_documents(folder)):
         raise mixed(folder)

@@ -165,7 +165,7 @@ def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
 
 
 LONGEST = "max_backlog_bytes"
-"""Counter whose values are merged to their maximum; values of all other counters are summed."""
+"""Counter of which merged rows keep the largest value; all other counters are summed."""
 
 
 def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:

@@ -246,7 +246,7 @@ def lease_or_wait(final: Path) -> Lease:
     Raises
     ------
     ShallowsError
-        If another process is writing the folder, or it cannot be written.
+        If another process is writing the folder, or the folder cannot be written.
     """
     check_writable(final.parent)
     watch = Watch()

@@ -26,7 +26,7 @@ def runs_of(given: Runs) -> list[Run]:
     Raises
     ------
     ShallowsError
-        If something is neither a run nor a path, or a folder holds no readable run.
+        If an item is neither a run nor a path, or a folder holds no readable run.
     """
     if isinstance(given, Run):
         return [given]

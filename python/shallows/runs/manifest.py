@@ -36,7 +36,7 @@ def write_manifest(folder: Path, content_hash: str) -> None:
 
 
 def finished_hash(folder: Path) -> str | None:
-    """Return the content hash of the finished run in this folder; None if there is none or it is damaged."""
+    """Return the content hash of the finished run in this folder; None if it is missing or damaged."""
     environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
     return None if _damage(folder, environment, manifest) else str(manifest["hash"])
 

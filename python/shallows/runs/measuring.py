@@ -32,7 +32,7 @@ def program() -> Path:
     Raises
     ------
     ShallowsError
-        If it is in neither place.
+        If the program is in neither place.
     """
     beside = Path(sys.executable).parent / PROGRAM
     found = str(beside) if beside.is_file() else shutil.which(PROGRAM)
@@ -157,7 +157,7 @@ def run_testbed(
     force
         Whether to replace an existing run.
     on_progress
-        Receives the progress of the run.
+        Function that receives the progress of the run.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def run_testbed(
     ScenarioError
         If the scenario needs something that Linux cannot do.
     ShallowsError
-        If the machine cannot carry it, or the folder exists or cannot be written.
+        If the machine cannot carry the network, or the folder exists or cannot be written.
     """
     source = source_of(scenario, override_texts(overrides), seed)
     experiment = source.parse()
@@ -185,7 +185,7 @@ def new_folder(
     Raises
     ------
     ShallowsError
-        If it exists and `force` is not given, or cannot be written.
+        If the folder exists and `force` is not given, or if it cannot be written.
     """
     folder = folder_of(out) if out is not None else measured_folder(experiment, Path("runs"), dilation)
     refuse_existing(folder, measured_hash(experiment, dilation), force=force)

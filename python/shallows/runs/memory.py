@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shallows._core import Experiment, Simulation
 
 SCARCE_MB = 200.0
-"""Free memory in MB below which a run ends if its recorded data takes more than the free memory."""
+"""Limit of free memory, in MB. Below it, a run ends if its recorded data takes more than is free."""
 
 
 @dataclass(frozen=True)

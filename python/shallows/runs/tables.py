@@ -98,7 +98,7 @@ def pause_thresholds(rows: Iterable[dict[str, Any]], title: str = "Pauses (PFC)"
         ["ECN always first below", *(size(port["mark_below_bytes"]) for port in ports)],
     ]
     kinds = Counter(port["port"] for port in ports)
-    # Ports of one kind at unlike switches are told apart by the name of a switch.
+    # Ports of one kind at unlike switches are distinguished by the name of a switch.
     places = [f" of {port['example'].split('->')[0]}" if kinds[port["port"]] > 1 else "" for port in ports]
     columns = ["", *(f"{port['ports']} × {port['port']}{of}" for port, of in zip(ports, places, strict=True))]
     note = (

@@ -124,7 +124,7 @@ PLACED: dict[str, Kind] = {
 
 
 def _everywhere(_: str) -> None:
-    """Return no subject after the `@`, because the metric describes the whole run."""
+    """Return None for the text after the `@`, because the metric describes the whole run."""
 
 
 def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:

@@ -38,7 +38,7 @@ class PauseTree:
     congested: Mapping[str, list[str]]
     """Congested ports of each switch that paused others because of its own queues.
 
-    For a host that paused its switch, this is the switch's port to the host.
+    If a host paused its switch, the host's congested port is the switch's port to the host.
     """
     paused: list[Paused]
 

@@ -34,7 +34,7 @@ class Pauses:
 
         before = np.concatenate([[0.0], np.cumsum(self.ends - self.starts)])
         begun = np.searchsorted(self.starts, times, side="right")
-        # The last pause may still last.
+        # The last pause before a time may not have ended by then.
         last = np.maximum(begun - 1, 0)
         rest = np.where(begun > 0, np.maximum(self.ends[last] - times, 0), 0) if len(self.ends) else 0
         return before[begun] - rest

@@ -42,7 +42,7 @@ REPORT_EVERY_S = 1.0
 SILENT_S = 10.0
 """Time in s without a report after which a point is no longer shown as running.
 
-Its worker is then lost, or is writing results.
+A worker that sends no reports is lost, or is writing results.
 """
 
 KNOCK_S = 10.0
@@ -64,7 +64,7 @@ def run_on_ray(
     Raises
     ------
     ConnectionError
-        If there is no cluster at this address, or it is lost.
+        If there is no cluster at this address, or the cluster is lost.
     NoSpaceError
         If this machine has no space for a point.
     """

@@ -100,7 +100,7 @@ def from_finished(points: Sequence[Point]) -> list[Cost | None]:
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
     """Run short trials of some points of each scheme, then return the costs in the form of `from_finished`.
 
-    As many trials run at the same time, and on as many threads, as points of the sweep would, so that the
+    As many trials run at the same time as points of the sweep would, and on as many threads, so that the
     machine has the same load. `say` is called with a line of text before each group of trials.
     """
     known = _measured(points)
@@ -173,7 +173,7 @@ def _scheme(point: Point) -> Any:
 
 
 def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
-    """Run trials of points concurrently; return each point's cost, None if it fails or makes no progress."""
+    """Run trials of points concurrently; return each point's cost, None if its trial fails or stalls."""
     start = time.perf_counter()
     children = [Child() for _ in sources]
     costs: list[Cost | None] = [None] * len(sources)

@@ -22,7 +22,7 @@ MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 def gather(
     points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
 ) -> tuple[list[Point], list[ShallowsError]]:
-    """Copy the folder of each point into `parent`, from one of the shards' `folders` that finished it.
+    """Copy the folder of each point into `parent`, from a folder of `folders` that has the finished point.
 
     `verify` also compares the hashes of files.
 

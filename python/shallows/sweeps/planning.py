@@ -108,7 +108,7 @@ def plan(
     shard
         Part of the sweep, such as `1/8` for the first of eight.
     say
-        Receives a line before each trial.
+        Function that receives a line of text before each trial.
 
     Raises
     ------

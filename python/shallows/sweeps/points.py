@@ -116,7 +116,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
     ScenarioError
         If a point cannot run.
     ShallowsError
-        If there is no `[sweep]` table, or it is wrong.
+        If the `[sweep]` table is missing or wrong.
     """
     _refuse_changed_table(source)
     base = source.parse()
@@ -371,7 +371,7 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
 def settings_of(points: Sequence[Point]) -> str:
     """Return a hash of the settings of all points, which does not depend on the build of the engine.
 
-    It covers the text of the scenario, and the overrides of each point.
+    The hash covers the text of the scenario, and the overrides of each point.
     """
     said = [[point.source.text, point.source.overrides] for point in points[:1]]
     said += [[point.source.overrides] for point in points[1:]]
@@ -381,7 +381,7 @@ def settings_of(points: Sequence[Point]) -> str:
 def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
     """Write `sweep.json` of a sweep that is about to run, unless the folder belongs to another sweep.
 
-    A sweep in the folder counts as the same one even if it has more or fewer points, or results of another
+    A sweep in the folder counts as this sweep even if it has more or fewer points, or results of another
     build. `replaces` permits replacing the `sweep.json` of another sweep; the runs of that sweep stay. A
     lease prevents concurrent writes.
 

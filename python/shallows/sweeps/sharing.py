@@ -1,7 +1,8 @@
 """Sharing of a sweep's points among processes that write into the same folder.
 
-Each point is leased before it runs. Once a process has no other points to run, it checks those that other
-processes have leased. If such a point's lease has expired, and the point is unfinished, this process runs it.
+Each point is leased before it runs. Once a process has no points left to lease, it checks the points that
+other processes have leased. If such a point's lease has expired, and the point is unfinished, this process
+runs it.
 """
 
 import time
@@ -61,7 +62,7 @@ class Share:
         self.leases: dict[int, Lease] = {}
         """Leases of the points that run here, by number of the point."""
         self.full: str | None = None
-        """Error of a point that had no space; no further point begins after it."""
+        """Error of a point that had no space; no further point begins after this error."""
         self._ended: dict[int, Ended] = {}
         self._watch = Watch()
         self._next_look = 0.0

@@ -140,4 +140,4 @@ COMMANDS = {
     "import": _import,
     "export": _export,
 }
-"""Functions that add the options of each command, by its name."""
+"""Functions that add the options of each command, by the command's name."""

@@ -195,4 +195,4 @@ COMMANDS = {
     "merge": _merge,
     "testbed": _testbed,
 }
-"""Functions that add the options of each command, by its name."""
+"""Functions that add the options of each command, by the command's name."""

@@ -166,4 +166,4 @@ COMMANDS = {
     "compare": _compare,
     "reproduce": _reproduce,
 }
-"""Functions that add the options of each command, by its name."""
+"""Functions that add the options of each command, by the command's name."""

@@ -40,4 +40,4 @@ COMMANDS = {
     "doctor": add_json,
     "completion": _completion,
 }
-"""Functions that add the options of each command, by its name."""
+"""Functions that add the options of each command, by the command's name."""

@@ -70,4 +70,4 @@ COMMANDS = {
     "advise": _advise,
     "chips": _chips,
 }
-"""Functions that add the options of each command, by its name."""
+"""Functions that add the options of each command, by the command's name."""
