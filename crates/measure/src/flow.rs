@@ -43,7 +43,7 @@ pub struct Sent {
     /// Number of retransmitted segments.
     pub retransmits: u32,
     /// Longest gap between two acknowledgements of new data (HCF's Fig. 4); `None` if unknown. The first gap begins when the transport gets
-    /// the flow. A gap that is open at the end of the run ends there.
+    /// the flow; the last gap may end with the run.
     pub longest_gap: Option<Duration>,
 }
 
@@ -54,11 +54,11 @@ pub struct Received {
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Number of the sender's timeouts from the start of the flow until the sender sent the newest data that reached the receiver. Later
-    /// timeouts did not delay the receiver.
+    /// Number of the flow's timeouts before the sender sent the newest data that reached the receiver. Later timeouts did not delay the
+    /// receiver.
     pub timeouts_felt: u32,
-    /// Longest gap between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow. A gap that is
-    /// open at the end of the run ends there.
+    /// Longest gap between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow; the last gap
+    /// may end with the run.
     pub longest_gap: Option<Duration>,
 }
 

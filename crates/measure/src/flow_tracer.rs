@@ -80,7 +80,7 @@ impl FlowTracer {
                 Entry::Vacant(entry) => {
                     entry.insert(traced);
                 }
-                // A READ between hosts of two partitions has values in both.
+                // A READ between hosts of two partitions has values in both partitions.
                 Entry::Occupied(mut entry) => {
                     entry.get_mut().rows.append(&mut traced.rows);
                     entry.get_mut().responder.append(&mut traced.responder);

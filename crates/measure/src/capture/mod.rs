@@ -30,7 +30,7 @@ pub struct Captures {
     /// receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
-    /// Number of the node that each link leaves.
+    /// For each link, the number of the node that sends on the link.
     nodes: Vec<u32>,
     /// For each link, the captures that include the link's packets, and the link's interface number in each capture.
     places: Vec<Vec<Place>>,
