@@ -271,11 +271,11 @@ pub enum Body {
     Ack(AckSegment),
     /// An ICMP echo request or reply.
     Echo(EchoMessage),
-    /// Packet with data of a queue pair.
+    /// Data packet of a queue pair.
     RdmaData(RdmaData),
     /// Request of an RDMA READ.
     RdmaReadRequest(RdmaReadRequest),
-    /// Packet without data of a queue pair, such as a reply.
+    /// Packet that a queue pair sends without data, such as a reply.
     RdmaReply(RdmaReply),
 }
 

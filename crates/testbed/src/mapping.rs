@@ -316,7 +316,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ),
         ("tcp_frto", flag(tcp.frto)),
         ("tcp_dsack", flag(tcp.dsack)),
-        // Connections inherit no metrics. If windows have a bound, metrics are saved, but the route locks each of them.
+        // Connections inherit no metrics. If windows have a bound, metrics are saved, but the route locks each metric.
         ("tcp_no_metrics_save", flag(!is_bounded(experiment))),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
         ("tcp_wmem", "4096 4194304 16777216".to_owned()),

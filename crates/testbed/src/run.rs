@@ -212,7 +212,7 @@ fn measure(
     let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    // Packets that sources sent before their end arrive within this time, or are lost.
+    // Packets that sources sent before they stopped arrive within this time, or are lost.
     let sources = experiment.sources_stop().map(|stop| stop + plan.dilation.network(LEAD));
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;

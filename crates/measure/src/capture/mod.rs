@@ -26,8 +26,8 @@ pub use tap::Tap;
 /// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// For each pair of host groups, the header fields that all its packets have in common; ordered by the sender's group, then by the
-    /// receiver's.
+    /// For each pair of host groups, the header fields that all packets from the first group to the second have in common; ordered by the
+    /// sender's group, then by the receiver's group.
     stacks: Vec<Stack>,
     files: Vec<File>,
     /// For each link, the number of the node that sends on the link.

@@ -238,8 +238,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time; `end_us` is null if the pause
-    /// lasted until the end of the run.
+    /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time. `end_us` is null if the
+    /// pause lasted until the end of the run.
     fn write_pause_times(&self, out: impl Write + Send) -> io::Result<()> {
         let (links, rows) = (&self.experiment.network.links, &self.pause_intervals);
         let end = |row: &PauseInterval| row.until.map(|until| until.as_secs_f64() * 1e6);

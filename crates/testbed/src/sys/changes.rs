@@ -25,7 +25,7 @@ const FLAGS: usize = 8;
 const TABLE: usize = 4;
 
 impl Changes {
-    /// Starts to watch this thread's network, whose interfaces have an MTU of `mtu` bytes.
+    /// Starts to watch the calling thread's network, whose interfaces have an MTU of `mtu` bytes.
     ///
     /// # Errors
     ///
