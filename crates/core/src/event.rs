@@ -144,8 +144,8 @@ impl<E: Event> EventQueue<E> {
         (next != Entry::MAX).then(|| time_of(next))
     }
 
-    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` if the event lies after
-    /// `until`.
+    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if the
+    /// event lies after `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -156,8 +156,8 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` unless the event comes
-    /// before `limit`.
+    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` unless
+    /// the event comes before `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));

@@ -19,7 +19,7 @@ pub struct FlowRecord {
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Role of the flow in a query, if it belongs to one.
+    /// Role of the flow in its query; `None` for a flow outside queries.
     pub leg: Option<Leg>,
     /// Index of the flow in its workload's list of flows with dependencies; `None` for flows of other workloads.
     pub listed: Option<u32>,
@@ -93,8 +93,8 @@ impl FlowRecord {
         }
     }
 
-    /// Merges the sender's and the receiver's record of a flow. Takes the received counts from the receiver's record, because they are zero
-    /// in the sender's.
+    /// Merges the sender's and the receiver's record of a flow. Takes the counts of the receiver from the receiver's record, because they
+    /// are zero in the sender's record.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

@@ -135,8 +135,8 @@ impl HostNamespaces {
         Ok(())
     }
 
-    /// Returns how many packets have been lost so far without a drop in the model. The number includes drops at both ends of each interface
-    /// and in the kernels of hosts.
+    /// Returns how many packets the machine has lost so far, not counting the drops of the model. The number includes drops at both ends of
+    /// each interface and in the kernels of hosts.
     ///
     /// Afterwards the calling thread is in the switch's network.
     pub fn lost(&self) -> u64 {

@@ -71,7 +71,7 @@ pub enum Failure {
 const OPENING: Duration = Duration::from_secs(20);
 /// Time between two checks of whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time allowed for the packets that open connections to leave the network. Also the time between the set-up of the measured network and
+/// Time allowed for the packets of connection set-ups to leave the network. Also the time between the set-up of the measured network and
 /// its time zero.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.

@@ -149,7 +149,7 @@ impl Stack {
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
 
-    /// Returns the TCP header of a data segment. Both sides send the SYN as number 0 and count bytes from 1 on (RFC 9293 §3.4).
+    /// Returns the TCP header of a data segment. On both sides, the SYN has number 0, and data begins with number 1 (RFC 9293 §3.4).
     fn data(&self, header: &Header, data: &DataSegment, numbers: Numbers) -> tcp::Repr {
         let syn = data.flags.contains(Flags::SYN);
         // RFC 7323 §3.2: the TSecr of a SYN is zero.
