@@ -1,4 +1,4 @@
-//! Event core: a queue ordered by time, and the loops that fire its events.
+//! Event queue ordered by time, and the loops that fire its events.
 //!
 //! Events at equal times fire in the order of their keys. A key consists of the class of the event and the rank of the event's entity, so
 //! the key depends only on the scenario. Two pending events with equal time and key are identical. The order therefore needs no insertion
@@ -32,8 +32,8 @@ pub trait World {
 /// Event of a simulation. Events should be small, because the queue copies them.
 pub trait Event: Copy {
     /// Returns the key that orders this event among events at the same time: the class of the event in the high bits, then the rank of its
-    /// entity. Two pending events with equal time and key are identical, for example a timer that was set, moved, and set back to the same
-    /// time; both fire.
+    /// entity. Two pending events with equal time and key are identical, and both fire. For example, a timer is set, moved, and set back to
+    /// its first time.
     ///
     /// The low bits may contain any number from which [`Event::from_key`] can restore the event.
     fn key(self) -> u64;
@@ -144,8 +144,8 @@ impl<E: Event> EventQueue<E> {
         (next != Entry::MAX).then(|| time_of(next))
     }
 
-    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` if the event lies after
-    /// `until`.
+    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if the
+    /// event lies after `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -156,8 +156,8 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` unless the event comes
-    /// before `limit`.
+    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` unless
+    /// the event comes before `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -184,8 +184,8 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// Slow part of [`Self::pop_until`], for a next event that is in the heap, lies after `until` or does not exist. `near` is the earliest
-    /// entry of the wheel.
+    /// Slow path of [`Self::pop_until`]: the next event is in the heap, lies after `until`, or does not exist. `near` is the earliest entry
+    /// of the wheel.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
         let next = self.far_first;
@@ -221,8 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Handles all pending events that fire before `event` would if it were scheduled for `at`. Ends early if `world` is finished or no event
-/// is pending.
+/// Handles all pending events that would fire before `event` if `event` were scheduled for `at`. Ends early if `world` is finished or no
+/// event is pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());

@@ -1,6 +1,6 @@
 //! Shared basics of Shallows: time and units, the event queue, random streams, packets.
 //!
-//! This crate reads no clock, file or global state; the driver supplies the wall-clock time.
+//! This crate reads no clock, file or global state; its callers supply the wall-clock time.
 #![deny(unsafe_code)]
 
 mod address;

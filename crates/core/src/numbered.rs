@@ -90,7 +90,7 @@ impl<T: Copy + Default, W: Word> Numbered<T, W> {
         let mut hole = self.find(word)?;
         let removed = self.entries[hole].value;
         self.used -= 1;
-        // Move back each entry that probing placed after its home only because the removed entry was in the way (Knuth, TAOCP 3, §6.4,
+        // Move back each entry that probing placed after its home slot only because the removed entry was in the way (Knuth, TAOCP 3, §6.4,
         // Algorithm R).
         let mut place = self.after(hole);
         while self.entries[place].word != W::FREE {

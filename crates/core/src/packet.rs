@@ -67,13 +67,13 @@ const HOPS_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
 
 impl Header {
-    /// Creates a header between two hosts with size zero, kind `Data`, class 0, and not ECN-capable. The methods `with_…` change these
-    /// values.
+    /// Creates the header of a packet between two hosts: size zero, kind `Data`, class 0, not ECN-capable. The methods `with_…` change
+    /// these values.
     pub fn new(source: HostId, destination: HostId) -> Self {
         Self { source, destination, ports: 0, tags: 0 }
     }
 
-    /// Returns the header with the port number `source` of the sender and `destination` of the receiver.
+    /// Returns the header with the port numbers of the sender (`source`) and the receiver (`destination`).
     #[must_use]
     pub fn with_ports(self, source: u16, destination: u16) -> Self {
         Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
@@ -271,11 +271,11 @@ pub enum Body {
     Ack(AckSegment),
     /// An ICMP echo request or reply.
     Echo(EchoMessage),
-    /// Packet with data of a queue pair.
+    /// Data packet of a queue pair.
     RdmaData(RdmaData),
     /// Request of an RDMA READ.
     RdmaReadRequest(RdmaReadRequest),
-    /// Packet without data of a queue pair, such as a reply.
+    /// Packet that a queue pair sends without data, such as a reply.
     RdmaReply(RdmaReply),
 }
 

@@ -19,7 +19,7 @@ pub struct FlowRecord {
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Role of the flow in a query, if it belongs to one.
+    /// Role of the flow in its query; `None` for a flow outside queries.
     pub leg: Option<Leg>,
     /// Index of the flow in its workload's list of flows with dependencies; `None` for flows of other workloads.
     pub listed: Option<u32>,
@@ -43,7 +43,7 @@ pub struct Sent {
     /// Number of retransmitted segments.
     pub retransmits: u32,
     /// Longest gap between two acknowledgements of new data (HCF's Fig. 4); `None` if unknown. The first gap begins when the transport gets
-    /// the flow. A gap that is open at the end of the run ends there.
+    /// the flow; the last gap may end with the run.
     pub longest_gap: Option<Duration>,
 }
 
@@ -54,11 +54,11 @@ pub struct Received {
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Number of the sender's timeouts from the start of the flow until the sender sent the newest data that reached the receiver. Later
-    /// timeouts did not delay the receiver.
+    /// Number of the flow's timeouts before the sender sent the newest data that reached the receiver. Later timeouts did not delay the
+    /// receiver.
     pub timeouts_felt: u32,
-    /// Longest gap between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow. A gap that is
-    /// open at the end of the run ends there.
+    /// Longest gap between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow; the last gap
+    /// may end with the run.
     pub longest_gap: Option<Duration>,
 }
 
@@ -93,8 +93,8 @@ impl FlowRecord {
         }
     }
 
-    /// Merges the sender's and the receiver's record of a flow. Takes the received counts from the receiver's record, because they are zero
-    /// in the sender's.
+    /// Merges the sender's and the receiver's record of a flow. Takes the counts of the receiver from the receiver's record, because they
+    /// are zero in the sender's record.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

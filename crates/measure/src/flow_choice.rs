@@ -1,12 +1,12 @@
 //! Choice of the flows to trace, made when each flow arrives.
 //!
-//! The number of flows is unknown until the run ends, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow
-//! enters a sample of n flows with probability n/k and replaces an earlier one.
+//! The number of flows is unknown until the run ends, so a random sample is drawn by reservoir sampling (Vitter, TOMS '85, algorithm R):
+//! the k-th flow enters a sample of n flows with probability n/k and replaces a flow of the sample.
 
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// For each flow trace, its choice among the flows that have arrived.
+/// Choices of all flow traces among the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,
@@ -18,7 +18,7 @@ pub struct FlowChoices {
 struct Choice {
     choice: FlowChoice,
     stream: Stream,
-    /// Number of flows that have arrived and that the sample may choose.
+    /// Number of arrived flows from which the sample was drawn.
     candidates: u64,
     /// Flows in the sample.
     chosen: Vec<u32>,
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn every_flow_is_as_likely_to_be_sampled_as_any_other() {
-        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five standard deviations are 141.
+        // 2 of 10 flows are chosen 5,000 times: each flow 1,000 times on average, with a standard deviation of 28.3. Five standard
+        // deviations are 141.
         let mut counts = [0u32; 10];
         for entity in 0..5_000 {
             let trace = Choice {

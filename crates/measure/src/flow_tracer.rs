@@ -10,7 +10,7 @@ use shallows_scenario::Experiment;
 pub(crate) const QUANTITIES: [&str; 8] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes", "rate_gbps"];
 
-/// Values of a traced sender, in the order of `QUANTITIES`. `None` for a quantity that the sender does not have, or does not have yet.
+/// Values of a traced sender, in the order of `QUANTITIES`. `None` for a quantity that the sender lacks or has not set yet.
 pub type Readings = [Option<f64>; QUANTITIES.len()];
 
 /// Flow traces recorded so far. An unchanged reading adds no row.
@@ -80,7 +80,7 @@ impl FlowTracer {
                 Entry::Vacant(entry) => {
                     entry.insert(traced);
                 }
-                // A READ between hosts of two partitions has values in both.
+                // A READ between hosts of two partitions has values in both partitions.
                 Entry::Occupied(mut entry) => {
                     entry.get_mut().rows.append(&mut traced.rows);
                     entry.get_mut().responder.append(&mut traced.responder);

@@ -2,8 +2,8 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Counts of one lossless class at the port of one link. Hosts send pauses only if they have a receive buffer or a PFC storm. All classes
-/// share the headroom of a receive buffer, which is the part of the buffer above `xoff`.
+/// Counts of the pauses of one lossless class at the port of one link. Hosts send pauses only if they have a receive buffer or a PFC storm.
+/// All classes share the headroom of a receive buffer, which is the part of the buffer above `xoff`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseCounts {
     /// Number of the link.

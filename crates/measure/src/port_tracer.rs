@@ -54,7 +54,7 @@ impl PortTracer {
     ///
     /// # Panics
     ///
-    /// If the trace is not taken at intervals.
+    /// If the trace has no readings at fixed intervals.
     pub fn due(&self, number: u32, now: Instant) -> (Vec<u32>, Instant) {
         let trace = &self.traces[number as usize];
         (trace.links.clone(), now + trace.every.expect("only traces with an interval are scheduled"))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-/// Senders of the data of queue pairs: the hosts of one group in one workload. Their queue pairs have the same congestion control.
+/// Hosts of one group that send the data of queue pairs in one workload. All these queue pairs have the same congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Senders {
     /// Number of the workload among the workloads that send flows.
@@ -13,10 +13,10 @@ pub struct Senders {
     pub group: u16,
 }
 
-/// Counts of queue pairs by the senders of their data.
+/// Counts of queue pairs for each group of senders ([`Senders`]).
 pub type QueuePairs = BTreeMap<Senders, QueuePairCounts>;
 
-/// Counts summed over queue pairs: over requesters, and over responders of READs (which send data).
+/// Counts of several queue pairs: sums over their requesters, and over the responders of READs, which send the data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueuePairCounts {
     /// Queue pairs.
@@ -35,7 +35,7 @@ pub struct QueuePairCounts {
     pub timeouts: u64,
     /// Retransmitted packets: data, and requests of READs.
     pub retransmits: u64,
-    /// Congestion notification packets that the sending sides received.
+    /// Congestion notification packets that senders of data received.
     pub cnps: u64,
     /// Acknowledgements whose in-band telemetry the congestion control read.
     pub telemetry: u64,

@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
 
-/// Samples recorded so far. An entity that is empty at two consecutive samples adds no row for the second sample.
+/// Samples recorded so far. A port or pool that is empty at two consecutive samples adds no row for the second sample.
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,
@@ -34,7 +34,7 @@ pub enum Entity {
 }
 
 impl Sampler {
-    /// Creates a sampler with this interval; without an interval, it never samples.
+    /// Creates a sampler with this interval; `None` disables sampling.
     pub fn new(interval: Option<Duration>) -> Self {
         Self { interval, ..Self::default() }
     }

@@ -9,7 +9,7 @@ pub struct Tally {
     pub packet_hops: u64,
     /// Packets created at hosts.
     pub packets_sent: u64,
-    /// Packets that reached their host.
+    /// Packets that reached their destination host.
     pub packets_arrived: u64,
     /// Packets dropped anywhere, or lost on a link.
     pub packets_dropped: u64,

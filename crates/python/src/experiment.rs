@@ -37,8 +37,8 @@ pub(crate) fn parse(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// Returns the network that `topology` describes, as JSON in the format of [`shallows_scenario::describe`]. `topology` is the JSON of the
-/// table of this name in a resolved scenario.
+/// Returns the network that `topology` describes, as JSON in the format of [`shallows_scenario::describe`]. `topology` is the table
+/// `topology` of a resolved scenario, as JSON.
 #[pyfunction]
 pub(crate) fn network(topology: &str) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
@@ -144,8 +144,8 @@ impl PyExperiment {
         .map(|division| division.to_string())
     }
 
-    /// Creates a run of this experiment that uses up to `threads` threads and has not started. Captures are written to files in `folder`;
-    /// without a folder they are discarded.
+    /// Creates a run of this experiment with up to `threads` threads, but does not start the run. Captures are written to files in
+    /// `folder`; without a folder they are discarded.
     #[pyo3(signature = (folder=None, threads=1))]
     fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>, threads: u32) -> PyResult<PySimulation> {
         let experiment = self.0.clone();

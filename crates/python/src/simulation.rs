@@ -97,7 +97,8 @@ fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     }
 }
 
-/// Returns the uses of memory as a JSON list, largest first. Each entry has `what`, `bytes`, and a `remedy` that reduces it.
+/// Returns the uses of memory as a JSON list, largest first. Each entry has the keys `what`, `bytes` and `remedy`, a change that reduces
+/// the use.
 pub(crate) fn describe_needs(needs: &[Need]) -> String {
     let each = |need: &Need| json!({"what": need.what, "bytes": need.bytes, "remedy": need.remedy});
     json!(needs.iter().map(each).collect::<Vec<_>>()).to_string()

@@ -18,7 +18,7 @@ pub struct Background {
     count: u32,
     probes: Vec<Probe>,
     echoes: Vec<Echo>,
-    /// Bytes of IP, UDP or ICMP headers, and of framing.
+    /// Bytes of framing, of the IP header, and of the UDP or ICMP header.
     overhead: u16,
 }
 

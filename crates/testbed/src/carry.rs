@@ -1,4 +1,4 @@
-//! The switch: carries frames from the interfaces of hosts into the fabric and back, at the right times.
+//! Switch of the testbed: carries frames from the interfaces of hosts into the fabric and back, at the right times.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -71,7 +71,7 @@ impl Gone {
 }
 
 impl<'a> Switch<'a> {
-    /// Opens the switch that connects these hosts. This thread must be in the switch's network.
+    /// Opens the switch that connects these hosts. The calling thread must be in the switch's network.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl<'a> Switch<'a> {
         })
     }
 
-    /// Carries frames through `fabric` in a separate thread while `work` runs in this one. `watch` is called from time to time with the
-    /// network time, the fabric, and the health of the run. Returns the result of `work` and the health.
+    /// Carries frames through `fabric` in a separate thread while `work` runs in the calling thread. `watch` is called from time to time
+    /// with the network time, the fabric, and the health of the run. Returns the result of `work` and the health.
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl<'a> Switch<'a> {
     }
 }
 
-/// Runs `work` in this thread and `carry` in another thread. When `work` ends, sets the flag that is the argument of `carry`. If one of
-/// them panics, the other is notified and ends, and then this function panics as well.
+/// Runs `work` in the calling thread and `carry` in another thread. When `work` ends, sets the flag that is the argument of `carry`. If one
+/// thread panics, the other thread is notified and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
     /// Guard that sets a flag when it is dropped, even during a panic.
     struct Ending<'a>(&'a AtomicBool);

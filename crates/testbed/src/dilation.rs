@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(dilation.real(Duration::from_micros(10)), Duration::from_millis(1));
         assert_eq!(dilation.network(Duration::from_millis(1)), Duration::from_micros(10));
         assert_eq!(dilation.real_rate(Rate::from_gbps(10)), Rate(100_000_000));
-        // The capacity during a time is unchanged: 10 Gb/s for 10 us are 100 Mb/s for 1 ms.
+        // The number of bits is unchanged: a link of 10 Gb/s sends as many in 10 us as a link of 100 Mb/s in 1 ms.
         let (span, rate) = (Duration::from_micros(10), Rate::from_gbps(10));
         assert_eq!(dilation.real_rate(rate).bytes_in(dilation.real(span)), rate.bytes_in(span));
         assert_eq!(Dilation::try_from(0).unwrap_err(), "the dilation must be from 1 to 10000, got 0");

@@ -193,7 +193,7 @@ impl Fabric {
     /// Adds a frame that a host sent at the time `at`. Returns false for a frame that is not between hosts of the network; such a frame is
     /// discarded.
     ///
-    /// If `at` is before the current time of the fabric, or before the time of a previous frame, the later time replaces it.
+    /// If `at` is before the current time of the fabric, or before the time of a previous frame, that later time replaces `at`.
     pub fn enter(&mut self, at: Instant, frame: &[u8]) -> bool {
         let state = &mut self.state;
         let Some(parsed) = frame::parse(frame, state.hosts, state.framing) else { return false };
@@ -289,7 +289,7 @@ impl Fabric {
         self.state.audit();
         let Self { state, .. } = self;
         let (datagram_bytes, mut echoes) = state.background.measured();
-        // The driver checks for the end only periodically.
+        // Hosts may send echo requests after the end, because the driver checks for the end only periodically.
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
             ports: state.network.port_counts().collect(),

@@ -19,7 +19,7 @@ pub struct Parsed {
 
 /// Parses a frame between two of the first `hosts` hosts. The size in the header includes `framing` bytes beyond the IP packet.
 ///
-/// Returns `None` for a frame that is not IPv4, is a fragment, has another address or protocol, or is shorter than its header states.
+/// Returns `None` for a frame that is not IPv4, is a fragment, has an unknown address or protocol, or is shorter than its header states.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     let (ethernet, packet) = ethernet::Repr::parse(frame)?;
     if ethernet.ether_type != ethernet::IPV4 {
@@ -89,7 +89,7 @@ mod tests {
         frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
         frame.extend([0x04, 0x00, 0x13, 0x89, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0xff, 0xff, 0, 0, 0, 0]);
         frame.push(b'x');
-        // 452a + 0029 + 1234 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = eb90; its complement.
+        // 452a + 0029 + 1234 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = eb90, whose complement is 146f.
         frame[24..26].copy_from_slice(&[0x14, 0x6f]);
         frame
     }

@@ -22,8 +22,8 @@ use crate::sys::namespace::{self, Namespace};
 /// All hosts of a run, and the network of the switch.
 #[derive(Debug)]
 pub struct HostNamespaces {
-    /// Kernel threads that process packets arriving at hosts. This field precedes `networks`, so that it is dropped first: the threads end
-    /// with the networks.
+    /// Kernel threads that process packets arriving at hosts. This field precedes `networks`, so that it is dropped first, because the
+    /// threads end with the networks.
     pub hurried: Vec<Hurried>,
     /// Watchers of changes to network settings after the set-up: one for each host, then one for the switch.
     changes: Vec<Changes>,
@@ -42,8 +42,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub type Failure = String;
 
 impl HostNamespaces {
-    /// Sets up the hosts of `experiment`; `own` is the testbed's own congestion control, if it is used. Afterwards this thread is in the
-    /// switch's network.
+    /// Sets up the hosts of `experiment`; `own` is the testbed's own congestion control, if it is used. Afterwards the calling thread is in
+    /// the switch's network.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl HostNamespaces {
     ) -> Result<Self, Failure> {
         let switch = create()?;
         let hosts = (0..experiment.network.hosts).map(HostId);
-        // Some kernels skip BPF programs when these interrupt certain processes (docs/testbed.md).
+        // Some kernels skip a BPF program that interrupts certain processes (docs/testbed.md).
         let in_thread = own.is_some();
         let mut hurried = Vec::new();
         let networks = hosts.clone().map(|host| {
@@ -86,7 +86,7 @@ impl HostNamespaces {
         Ok(hosts)
     }
 
-    /// Starts to watch the networks of all hosts and of the switch. Afterwards this thread is in the switch's network.
+    /// Starts to watch the networks of all hosts and of the switch. Afterwards the calling thread is in the switch's network.
     fn watch(&self, plan: &LinuxPlan) -> io::Result<Vec<Changes>> {
         let networks = self.networks.iter().chain([&self.switch]);
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
@@ -127,18 +127,18 @@ impl HostNamespaces {
                     .collect::<io::Result<Vec<_>>>()
             })?;
             let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
-            // The end that closes first stores metrics when the other end has closed. The other end stores them when its
-            // own close is acknowledged.
+            // One end closes first, and stores metrics when the other end has closed too. The other end stores metrics when its own close
+            // is acknowledged.
             callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
             answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
         }
         Ok(())
     }
 
-    /// Returns how many packets have been lost so far without a drop in the model. The number includes drops at both ends of each interface
-    /// and in the kernels of hosts.
+    /// Returns how many packets the machine has lost so far, not counting the drops of the model. The number includes drops at both ends of
+    /// each interface and in the kernels of hosts.
     ///
-    /// Afterwards this thread is in the network of the switch.
+    /// Afterwards the calling thread is in the switch's network.
     pub fn lost(&self) -> u64 {
         let at_hosts = self.networks.iter().filter_map(|network| {
             network.enter().ok()?;
@@ -159,7 +159,7 @@ enum Direction {
     Sent,
 }
 
-/// Returns how many packets an interface in this thread's network dropped, or counted as errors, in these directions.
+/// Returns how many packets an interface in the calling thread's network dropped, or counted as errors, in these directions.
 fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
     // `ip -s link` reads this file as well. The file shows the network of the thread; sysfs shows the network in which it was mounted.
     let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
@@ -175,8 +175,8 @@ fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
     directions.iter().map(lost).sum()
 }
 
-/// Returns how many packets the IP layer of this thread's network dropped because it found no receiver or no memory. The counters have the
-/// names of RFC 4293.
+/// Returns how many packets the IP layer of the calling thread's network dropped because it found no receiver or no memory. The counters
+/// have the names of RFC 4293.
 fn kernel_drops() -> u64 {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
     counters(&read("snmp"), "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"])
@@ -223,7 +223,8 @@ pub fn congestion_controls() -> Vec<String> {
 fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
-    // Default for programs that do not choose, if the kernel allows it as the default of a namespace (TCP_CONG_NON_RESTRICTED).
+    // Default for programs that choose no congestion control, if the kernel allows it as the default of a namespace
+    // (TCP_CONG_NON_RESTRICTED).
     let _ = fs::write("/proc/sys/net/ipv4/tcp_congestion_control", &plan.congestion);
     for (name, value) in &plan.settings {
         let path = format!("/proc/sys/net/ipv4/{name}");
@@ -253,7 +254,7 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
     Ok(network)
 }
 
-/// Moves the processing of packets that arrive at this thread's host to processors other than the switch's. With `in_thread`, kernel
+/// Moves the processing of packets that arrive at the calling thread's host to processors other than the switch's. With `in_thread`, kernel
 /// threads process these packets, and the function returns these threads. Without the necessary rights, the switch's processor does all the
 /// work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
@@ -267,13 +268,13 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
     })
 }
 
-/// Returns the command that sets up a queue in the host; the queue sends at the rate of the host's link. A socket counts its data in this
-/// queue and holds back more data (TCP Small Queues). A socket cannot count data that waits at the switch.
+/// Returns the command that sets up a queue in the host; the queue sends at the rate of the host's link. TCP Small Queues limit the data
+/// that a socket has in this queue. They do not limit data that waits at the switch.
 fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
-    // The queue may send a few packets early, because its timer is late too. These packets then wait at the port of the NIC.
+    // The queue is allowed to send a few packets early, because its timer can be late. Early packets wait at the port of the NIC.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };
@@ -289,7 +290,7 @@ fn create() -> Result<Namespace, Failure> {
     Namespace::create().map_err(|error| format!("a network namespace cannot be created: {error}"))
 }
 
-/// Disables IPv6 in this thread's network, because an IPv6 interface sends packets that no program requested.
+/// Disables IPv6 in the calling thread's network, because an IPv6 interface sends packets that no program requested.
 fn silence_ipv6() -> Result<(), Failure> {
     for place in ["all", "default"] {
         let path = format!("/proc/sys/net/ipv6/conf/{place}/disable_ipv6");
@@ -301,7 +302,7 @@ fn silence_ipv6() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Executes these commands with a program of iproute2, in this thread's network.
+/// Executes these commands with a program of iproute2, in the calling thread's network.
 fn run(program: &str, commands: &str) -> Result<(), Failure> {
     let mut child = Command::new(program)
         .args(["-batch", "-"])

@@ -1,8 +1,8 @@
 //! Program of the testbed, started by `shallows testbed`.
 //!
 //! `shallows-testbed run` reads a request as JSON from standard input and writes progress and results to standard output, one document per
-//! line. `shallows-testbed shell REQUEST ANSWER QUEUES` uses files, since a shell has the terminal. The program rewrites the last file
-//! several times per second with the state of the network.
+//! line. `shallows-testbed shell REQUEST ANSWER QUEUES` uses files, since a shell has the terminal. Several times per second, the program
+//! writes the state of the network to the file `QUEUES`.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

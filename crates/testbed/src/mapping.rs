@@ -1,7 +1,7 @@
 //! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux does not support.
 //!
-//! Keys are of three kinds: Linux behaves as the key states; or Linux differs, and the results note the difference; or only a simulation
-//! supports the key, and the scenario is rejected. docs/testbed.md has the table.
+//! There are three kinds of keys. Linux behaves as the first kind states. It differs from the second kind, and the results note the
+//! difference. The third kind is supported only by a simulation, so a scenario with such a key is rejected. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
@@ -29,7 +29,7 @@ pub struct LinuxPlan {
     pub settings: Vec<(&'static str, String)>,
     /// Attributes of the route to all other hosts, in the syntax of `ip route`.
     pub route: String,
-    /// Largest IP packet.
+    /// Size of the largest IP packet.
     pub mtu: Bytes,
     /// Whether hosts apply backpressure: data that the link cannot send yet waits in a queue of the sending host, where TCP Small Queues
     /// limit it.
@@ -58,7 +58,7 @@ pub const MOST_HOSTS: u32 = 64;
 pub const FASTEST: Rate = Rate(1_000_000_000);
 
 impl LinuxPlan {
-    /// Returns the set-up of hosts for `experiment`, on a machine whose kernel has the congestion controls `available`, with links of at
+    /// Returns the set-up of hosts for `experiment`. The machine's kernel has the congestion controls `available`, and links may have at
     /// most the rate `fastest`.
     ///
     /// # Errors
@@ -316,7 +316,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ),
         ("tcp_frto", flag(tcp.frto)),
         ("tcp_dsack", flag(tcp.dsack)),
-        // Connections inherit no metrics. If windows have a bound, metrics are saved, but the route locks each of them.
+        // Connections inherit no metrics. If windows have a bound, metrics are saved, but the route locks each metric.
         ("tcp_no_metrics_save", flag(!is_bounded(experiment))),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
         ("tcp_wmem", "4096 4194304 16777216".to_owned()),

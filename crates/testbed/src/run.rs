@@ -71,7 +71,7 @@ pub enum Failure {
 const OPENING: Duration = Duration::from_secs(20);
 /// Time between two checks of whether the run has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time allowed for the packets that open connections to leave the network. Also the time between the set-up of the measured network and
+/// Time allowed for the packets of connection set-ups to leave the network. Also the time between the set-up of the measured network and
 /// its time zero.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.
@@ -212,7 +212,7 @@ fn measure(
     let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    // Packets that sources sent before their end arrive within this time, or are lost.
+    // Packets that sources sent before they stopped arrive within this time, or are lost.
     let sources = experiment.sources_stop().map(|stop| stop + plan.dilation.network(LEAD));
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;

@@ -1,4 +1,4 @@
-//! A network for the user's own programs: they run on its hosts, and a page shows its state.
+//! Network whose hosts run the user's own programs. A page shows the state of the network.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -94,8 +94,9 @@ fn greet(experiment: &shallows_scenario::Experiment) {
     );
 }
 
-/// Writes the status text of the page, which people and `runs/standing.py` read: network time and lateness of frames, then one line that
-/// begins with `!` for each reason for which the run is invalid, then the ports that have carried packets.
+/// Writes the status text of the page, which people and `runs/standing.py` read. The first line has the network time and the lateness of
+/// frames. For each reason for which the run is invalid, a line follows that begins with `!`. A table of the ports that have carried
+/// packets is last.
 fn describe(
     now: Instant,
     fabric: &Fabric,

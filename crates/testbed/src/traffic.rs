@@ -40,7 +40,7 @@ struct Source {
 }
 
 impl Announcer {
-    /// Starts the workloads of `experiment`; flows without dependencies are announced by `ahead` before they arrive.
+    /// Starts the workloads of `experiment`; flows without dependencies are announced a time `ahead` before they arrive.
     pub fn new(experiment: &Experiment, ahead: Duration) -> Self {
         let source = |workload| Source { workload, ahead: VecDeque::new(), until: None, done: false };
         let sources = experiment.workloads().into_iter().map(source).collect();

@@ -1,8 +1,8 @@
 //! Finds circular dependencies between the files of a crate. Files in a circle can only be read, tested and moved together.
 //!
-//! A file depends on another if its code, without tests, names an item of the other by a path: `use crate::buffer::Limit`, `super::Item`,
-//! or `child::Config` in the parent. A path is a dependency on the last module that it names, even if that module only re-exports the item.
-//! `mod child;` alone is no dependency.
+//! A file depends on another if its code, without tests, names an item of the other file by a path: `use crate::buffer::Limit`,
+//! `super::Item`, or `child::Config` in the parent. A path is a dependency on the last module that it names, even if that module only
+//! re-exports the item. `mod child;` alone is no dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ type Module = Vec<String>;
 /// For each module, the modules on which it depends, and a name that it uses from each of them.
 type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
-/// Returns a message for each group of files of the crate `name` with a circular dependency.
+/// Returns a message for each group of files in the crate `name` that have a circular dependency.
 pub fn in_crate(name: &str) -> Vec<String> {
     among(&texts_of(name))
 }
 
-/// Returns the dependencies between modules of different rooms, as pairs of paths from the root. A room is a folder in `src`.
+/// Returns the dependencies between modules in different folders of `src` (rooms), as pairs of paths from the root of the crate.
 pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     let code = texts_of(name).iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
     let mut pairs = Vec::new();
@@ -39,8 +39,8 @@ fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     sources.iter().map(|path| (short(path), read(path))).collect()
 }
 
-/// Returns a message for each group of files with a circular dependency. `texts` maps each file's path, relative to the root of the crate,
-/// to the file's text.
+/// Returns a message for each group of files that have a circular dependency. `texts` maps each file's path, relative to the root of the
+/// crate, to the file's text.
 fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let code: BTreeMap<Module, String> =
         texts.iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
@@ -50,7 +50,7 @@ fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let mut circles = Vec::new();
     for module in needs.keys() {
         let Some(circle) = shortest_circle(module, &needs) else { continue };
-        // One circle per group is enough: when it is broken, the next check shows another one.
+        // One circle per group is enough: when that circle is removed, the next check shows another circle.
         if circle.iter().any(|module| told.contains(module)) {
             continue;
         }

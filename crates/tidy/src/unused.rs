@@ -123,7 +123,7 @@ pub fn data() -> Vec<String> {
 #[derive(Default)]
 struct Uses {
     found: BTreeMap<String, usize>,
-    /// For each name, the number of its declarations, and the places of those declarations that the search reports if they are unused.
+    /// For each name, the number of its declarations, and the places of those declarations that must be used.
     declared: BTreeMap<String, (usize, Vec<String>)>,
 }
 

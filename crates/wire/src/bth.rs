@@ -1,5 +1,5 @@
-//! Headers of RoCEv2 after the UDP header: the base transport header (BTH) and the extended headers RETH and AETH (InfiniBand specification,
-//! volume 1, section 9; annex A17), and the invariant CRC (ICRC) at the end of a packet.
+//! Headers of RoCEv2 after the UDP header: the base transport header (BTH), and the extended headers RETH and AETH. Also the invariant CRC
+//! (ICRC) at the end of a packet (InfiniBand specification, volume 1, section 9; annex A17).
 
 /// UDP destination port of RoCEv2.
 pub const PORT: u16 = 4_791;
@@ -124,9 +124,9 @@ pub fn emit_reth(address: u64, length: u32, bytes: &mut [u8]) {
 /// Syndrome of an AETH.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syndrome {
-    /// Acknowledgement without a limit of credits.
+    /// Acknowledgement that sets no limit of credits.
     Ack,
-    /// NAK of a responder without a receive work request, with the code of the RNR timer, from 0 to 31.
+    /// NAK of a responder that has no receive work request (RNR). The value is the code of the RNR timer, from 0 to 31.
     RnrNak(u8),
     /// NAK for a PSN sequence error.
     SequenceError,
@@ -146,8 +146,8 @@ pub fn emit_aeth(syndrome: Syndrome, bytes: &mut [u8]) {
     bytes[..AETH_LEN].copy_from_slice(&[syndrome, 0, 0, 0]);
 }
 
-/// Returns the ICRC of an IPv4 packet that consists of `headers` (with an IPv4 header of 20 bytes, UDP and BTH) and of `zeros` zero bytes. The
-/// fields that routers change count as ones (annex A17.3).
+/// Returns the ICRC of an IPv4 packet that consists of `headers` (with an IPv4 header of 20 bytes, UDP and BTH) and of `zeros` zero bytes.
+/// The CRC treats all bits of the fields that routers change as ones (annex A17.3).
 ///
 /// # Panics
 ///

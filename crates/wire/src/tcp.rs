@@ -30,7 +30,7 @@ pub struct Repr {
     pub options: Options,
 }
 
-/// Bit for the echo of an incast notification, in the byte with the data offset. Pulser requires a new bit. This one is the last of the
+/// Bit for the echo of an incast notification, in the byte with the data offset. Pulser requires a new bit. This bit is the last of the
 /// three reserved bits, next to the bit that Accurate ECN uses (RFC 9768).
 const RESERVED: u8 = 0x02;
 

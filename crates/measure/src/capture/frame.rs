@@ -21,7 +21,7 @@ use super::numbers::Numbers;
 /// Header fields that are equal in all packets from hosts of one group to hosts of another group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stack {
-    /// Framing bytes: the part of a packet's size outside its IP packet.
+    /// Number of framing bytes: the size of a packet minus the length of its IP packet.
     framing: u16,
     /// Value of the MSS option: the MTU minus the IP and TCP headers without options (RFC 6691 §2).
     mss: u16,
@@ -32,7 +32,7 @@ pub(super) struct Stack {
     own_window: u32,
 }
 
-/// Start of a packet's frame, cut off at a limit, and the length of the whole frame.
+/// First bytes of a packet's frame, up to a limit, and the length of the whole frame.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -56,10 +56,10 @@ impl Frame {
         &self.bytes
     }
 
-    /// Writes the PFC frame with this header, sent by the node with the number `node`.
+    /// Writes the PFC frame that node number `node` sends with this header.
     pub(super) fn write_pfc(&mut self, header: &Header, node: u32) {
         self.bytes.clear();
-        // Switches have the numbers after those of the hosts, so all addresses differ.
+        // The node numbers of switches follow those of hosts, so all addresses differ.
         let ethernet = ethernet::Repr {
             destination: pfc::DESTINATION,
             source: mac(HostId(node)),
@@ -149,7 +149,7 @@ impl Stack {
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
 
-    /// Returns the TCP header of a data segment. Both sides send the SYN as number 0 and count bytes from 1 on (RFC 9293 §3.4).
+    /// Returns the TCP header of a data segment. On both sides, the SYN has number 0, and data begins with number 1 (RFC 9293 §3.4).
     fn data(&self, header: &Header, data: &DataSegment, numbers: Numbers) -> tcp::Repr {
         let syn = data.flags.contains(Flags::SYN);
         // RFC 7323 §3.2: the TSecr of a SYN is zero.
@@ -304,14 +304,14 @@ fn write_bth(
         .emit(frame.room(bth::LEN));
 }
 
-/// Returns `at` in microseconds (the unit of TSval and TSecr; Linux: `tcp_usec_ts`), modulo 2³². Milliseconds, the default in Linux, are
-/// coarser than the round trips of datacenters.
+/// Returns `at` in microseconds (the unit of TSval and TSecr; Linux: `tcp_usec_ts`), modulo 2³². Milliseconds, the default unit in Linux,
+/// are longer than round trips in datacenters.
 fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum over the pseudo header, with which the checksum
-/// of the payload begins.
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum over the pseudo header, which is part of the
+/// payload's checksum.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
         source: address(header.source),

@@ -26,11 +26,11 @@ pub use tap::Tap;
 /// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// For each pair of host groups, the header fields that all its packets have in common; ordered by the sender's group, then by the
-    /// receiver's.
+    /// For each pair of host groups, the header fields that all packets from the first group to the second have in common; ordered by the
+    /// sender's group, then by the receiver's group.
     stacks: Vec<Stack>,
     files: Vec<File>,
-    /// Number of the node that each link leaves.
+    /// For each link, the number of the node that sends on the link.
     nodes: Vec<u32>,
     /// For each link, the captures that include the link's packets, and the link's interface number in each capture.
     places: Vec<Vec<Place>>,

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use shallows_core::packet::{Body, Flags, Header, HostId};
 
-/// Numbers as in TCP headers: modulo 2³², with the SYN as number 0.
+/// Sequence and acknowledgement number as in TCP headers: modulo 2³², where the SYN has number 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
     /// Sequence number after the last byte sent.

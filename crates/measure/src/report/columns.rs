@@ -1,7 +1,7 @@
 //! Columns of a table, read back from its Parquet file, with a selection of rows.
 //!
-//! Only operations for the display of a run are available: groups of rows, sums, and sorted values. Other analyses read the file with a
-//! library for tables.
+//! Only the operations that the display of a run needs are available: groups of rows, sums, and sorted values. Other analyses can read the
+//! file with a dataframe library.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -39,13 +39,13 @@ pub enum Cell {
 enum Column {
     Integers(Nullable<i64>),
     Floats(Nullable<f64>),
-    /// Index of each text in the sorted list of distinct texts, and this list.
+    /// For each row, the index of its text in the sorted list of distinct texts; then the list itself.
     Texts(Nullable<u32>, Vec<String>),
 }
 
 struct Nullable<T> {
     values: Vec<T>,
-    /// Whether each value is present; empty if all are.
+    /// Whether each value is present; empty if no value is null.
     present: Vec<bool>,
 }
 

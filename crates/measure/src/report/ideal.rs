@@ -1,5 +1,5 @@
-//! Ideal completion time of a flow: the time that its bytes need on the same path without other traffic and without slow start. The
-//! slowdown of a flow is its completion time divided by this time.
+//! Ideal completion time of a flow: the time that its bytes would need on the same path without other traffic and without slow start. The
+//! slowdown of a flow is its completion time divided by its ideal completion time.
 
 use shallows_core::packet::Ecn;
 use shallows_core::{Bytes, Duration};
@@ -8,8 +8,8 @@ use shallows_scenario::{Agreement, Link, Network, Segments};
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address, whose parameters are `agreement`. `end`
-/// is the event that completes the flow.
+/// Returns the ideal completion time of a flow of `size` bytes. `address` and `agreement` are the address and the parameters of the flow's
+/// connection; `end` is the event that completes the flow.
 pub(super) fn completion(
     network: &Network,
     agreement: &Agreement,
@@ -21,7 +21,7 @@ pub(super) fn completion(
     let [data, reply] = agreement.packet_kinds();
     let forward = network.path(&address.forward(0, Ecn::Ect, data));
     if let Some(request) = agreement.read_request() {
-        // The data of a READ follows a request, and completes the flow for both ends.
+        // The data of a READ follows a request. The arrival of the data completes the flow, whichever `end` is set.
         let back = network.path(&address.backward(0, Ecn::Ect).with_kind(reply));
         return crossing(&forward, request) + store_and_forward(&back, size, segments);
     }
@@ -40,12 +40,12 @@ fn crossing(path: &[&Link], size: Bytes) -> Duration {
     path.iter().map(|link| link.delay + link.rate.transmission_time(size)).sum()
 }
 
-/// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
+/// Returns the time that a train of full segments and one last segment takes to cross a path of store-and-forward links.
 ///
-/// The transmission times add up along the longest path through the grid of segments and links. This path follows the first segment, which
-/// has further headers, to some link *i*. At link *i*, the path passes through all full segments. It then follows the last full segment to
-/// some link *j*, and the last segment over link *j* and all later links. The result is the maximum over *i* and *j*, plus all propagation
-/// delays.
+/// The result is the sum of all propagation delays and of the transmission times on the longest route through the grid of segments and
+/// links. A route follows the first segment, which has additional headers, to some link *i*, where it passes through all full segments. It
+/// then follows the last full segment to some link *j*, and the last segment over link *j* and all later links. The longest route is the
+/// maximum over *i* and *j*.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
     let Segments { data, overhead, once, at_end } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;

@@ -118,7 +118,7 @@ impl Report {
         found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
     }
 
-    /// Returns one problem for each flow trace that has no rows, or no rows of a flow that the trace names.
+    /// Returns one problem for each flow trace that has no rows, or that lacks rows of a flow named in the trace.
     fn empty_flow_traces(&self) -> Vec<Problem> {
         let is_recorded =
             |flow: &u32| self.flow_traces.get(flow).is_some_and(|traced| !traced.rows.is_empty());
@@ -169,8 +169,8 @@ impl Report {
         empty.map(tell).collect()
     }
 
-    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. Returns no problem if ports share a
-    /// pool of headroom, because such a pool can run out.
+    /// Returns a problem for each port that dropped packets of a lossless class because the headroom was full. Ignores drops at switches
+    /// whose ports share a pool of headroom, because such a pool can run out.
     fn lossless_drops(&self) -> Vec<Problem> {
         let network = &self.experiment.network;
         let pooled = network.lossless.as_ref().is_none_or(|lossless| lossless.pooled);

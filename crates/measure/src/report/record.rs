@@ -72,7 +72,7 @@ pub struct Measured {
     pub lost: BTreeMap<u32, Lost>,
     /// Counts of pauses, by port and class.
     pub pauses: Vec<PauseCounts>,
-    /// Deadlock that has ended the run.
+    /// Deadlock that ended the run, if any.
     pub deadlock: Option<Deadlock>,
     /// Pauses over time, in order of their start, and at equal times in order of port and class.
     pub pause_intervals: Vec<PauseInterval>,

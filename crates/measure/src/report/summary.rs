@@ -109,7 +109,7 @@ impl Report {
         self.queue_pairs.values().copied().sum()
     }
 
-    /// Describes the queue pairs of each workload and group of hosts that send data, with the name of their congestion control.
+    /// Describes the queue pairs for each combination of workload and sending host group, with the name of their congestion control.
     fn describe_controls(&self) -> Value {
         let describe = |(control, counts): (Control<'_>, _)| {
             let mut described = describe_queue_pairs(counts);
@@ -121,7 +121,7 @@ impl Report {
         self.controls().map(describe).collect()
     }
 
-    /// Returns the congestion control of each workload and group of hosts that send data, with the counts of its queue pairs.
+    /// Returns the congestion control for each combination of workload and sending host group, with the counts of its queue pairs.
     fn controls(&self) -> impl Iterator<Item = (Control<'_>, &QueuePairCounts)> {
         let workloads = self.workload_places();
         let groups = self.experiment.network.groups.names();
@@ -258,7 +258,7 @@ impl Report {
         warnings
     }
 
-    /// Returns a warning for each workload and group of hosts that send data whose congestion control never acted.
+    /// Returns a warning for each combination of workload and sending host group whose congestion control never acted.
     fn passive_controls(&self) -> impl Iterator<Item = String> {
         let has_groups = self.experiment.network.groups.any();
         let passive = self.controls().filter(|(control, counts)| control.name != "none" && counts.cuts == 0);

@@ -148,7 +148,7 @@ impl Report {
             );
             let homeless = port.received - queues.iter().map(|queue| queue.received).sum::<u64>();
             if homeless > 0 {
-                // All of these packets were refused before they had a queue.
+                // The port refused all of these packets before it assigned them to a queue.
                 let mut refused = Counters { received: homeless, ..Counters::default() };
                 for (reason, count) in refused.dropped.iter_mut().enumerate() {
                     *count =
@@ -238,8 +238,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time; `end_us` is null if the pause
-    /// lasted until the end of the run.
+    /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time. `end_us` is null if the
+    /// pause lasted until the end of the run.
     fn write_pause_times(&self, out: impl Write + Send) -> io::Result<()> {
         let (links, rows) = (&self.experiment.network.links, &self.pause_intervals);
         let end = |row: &PauseInterval| row.until.map(|until| until.as_secs_f64() * 1e6);
@@ -252,7 +252,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `queues.parquet`: samples of ports and pools. An entity that stays empty adds no row.
+    /// Writes `queues.parquet`: samples of ports and pools. A port or pool that stays empty adds no row.
     fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
         let network = &self.experiment.network;
         let name = |row: &SampleRow| match row.entity {

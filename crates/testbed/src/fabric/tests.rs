@@ -105,8 +105,9 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
 fn a_link_that_goes_down_loses_the_frames_on_it_and_at_its_port() {
     let experiment = experiment();
     let network = &experiment.network;
-    // A frame takes 120 us to leave each port and 50 us on each link: the first is on the second link from 180 to 350 us, and the next two
-    // wait at its port. That link is down when the fourth frame arrives there, and up again when the fifth frame arrives.
+    // A frame takes 120 us to leave each port and 50 us on each link: the first frame is on the second link from 180 to 350 us, and the
+    // next two frames wait at the port of that link. The link is down when the fourth frame arrives at the port, and up again when the
+    // fifth frame arrives.
     let link = network.links.iter().position(|link| link.name == "switch0->host2").expect("it leads there");
     let (rate, delay) = (network.links[link].rate, network.links[link].delay);
     let epoch = |at, state| network.links_change(at, vec![(link as u32, state)]);

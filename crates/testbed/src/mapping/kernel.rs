@@ -11,7 +11,7 @@ pub(super) const TICK: Duration = Duration::from_millis(4);
 pub(super) const LARGEST_WINDOW: u64 = 1 << 21;
 
 /// Default of `sysctl_tcp_pacing_ss_ratio`, in percent of a window per round trip. `PACING_AVOIDANCE` is the default of
-/// `sysctl_tcp_pacing_ca_ratio`, and `MOST_PACING` the largest value of both (net/ipv4/sysctl_net_ipv4.c, `tcp_max_..._ratio`).
+/// `sysctl_tcp_pacing_ca_ratio`, and `MOST_PACING` the maximum of both settings (net/ipv4/sysctl_net_ipv4.c, `tcp_max_..._ratio`).
 pub(super) const PACING_SLOW_START: u32 = 200;
 pub(super) const PACING_AVOIDANCE: u32 = 120;
 pub(super) const MOST_PACING: u32 = 1_000;

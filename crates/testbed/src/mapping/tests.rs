@@ -154,7 +154,7 @@ fn timers_of_linux_that_go_by_another_are_told() {
         "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
     assert!(!alike.contains("tcp.rto") && !alike.contains("tcp.rack"), "{alike}");
-    // Ticks are those of the machine.
+    // Ticks are in the machine's time.
     let dilated = told(&format!("{as_linux}\"8ms\"}}"), 4);
     assert!(dilated.contains("timer_slack = \"2ms\""), "{dilated}");
     let alike = told(&format!("{as_linux}\"2ms\"}}"), 4);

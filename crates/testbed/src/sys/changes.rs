@@ -1,5 +1,5 @@
 //! Changes of a network since its set-up. The kernel reports every change of interfaces, addresses, routes and queueing disciplines
-//! (rtnetlink(7)), including those that are undone at once.
+//! (rtnetlink(7)), including changes that are undone immediately.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -25,7 +25,7 @@ const FLAGS: usize = 8;
 const TABLE: usize = 4;
 
 impl Changes {
-    /// Starts to watch this thread's network, whose interfaces have an MTU of `mtu` bytes.
+    /// Starts to watch the calling thread's network, whose interfaces have an MTU of `mtu` bytes.
     ///
     /// # Errors
     ///

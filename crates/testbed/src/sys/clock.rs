@@ -4,7 +4,7 @@ use shallows_core::{Duration, Instant};
 
 use crate::dilation::Dilation;
 
-/// Clock of network time since an origin, which is time zero.
+/// Clock that shows the network time since an origin, the time zero of the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     /// Origin in nanoseconds of the monotonic clock.
@@ -33,8 +33,8 @@ impl Clock {
         Duration::from_nanos(self.origin.saturating_sub(read(libc::CLOCK_MONOTONIC)))
     }
 
-    /// Returns the network time of an event that the kernel has stamped with nanoseconds of the real-time clock; `offset` is from
-    /// [`offset`].
+    /// Returns the network time of an event that the kernel has stamped with nanoseconds of the real-time clock; `offset` is the result of
+    /// [`offset()`].
     pub fn of_stamp(&self, realtime: u64, offset: i64) -> Instant {
         self.at(realtime.saturating_add_signed(-offset))
     }

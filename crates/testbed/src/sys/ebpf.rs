@@ -35,7 +35,7 @@ pub struct Registered {
 ///
 /// # Panics
 ///
-/// If `told` differs in length from the source.
+/// If `told` differs in length from the structure in the source.
 pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
     let place = OWN.iter().position(|known| *known == own).ok_or(io::ErrorKind::NotFound)?;
     // Process numbers have at most seven digits: 2^22 (proc_sys_kernel(5)).
@@ -71,7 +71,7 @@ pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
 }
 
 impl Registered {
-    /// Attaches the congestion control's programs for interfaces, if it has any, to an interface of this thread's network.
+    /// Attaches the congestion control's programs for interfaces, if it has any, to an interface in the calling thread's network.
     ///
     /// # Errors
     ///

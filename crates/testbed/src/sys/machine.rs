@@ -26,7 +26,7 @@ pub fn become_root() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Kills this process when its parent ends, for whatever reason.
+/// Makes the kernel kill this process when its parent process ends, for whatever reason.
 pub fn die_with_parent() {
     // SAFETY: takes only a number.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -51,7 +51,7 @@ impl Who {
     }
 }
 
-/// Gives this thread real-time priority and exact wake-ups. Returns whether it has priority.
+/// Gives the calling thread real-time priority and exact wake-ups. Returns whether the thread has priority.
 ///
 /// A real-time thread preempts others when it is woken. The kernel stops such threads for 50 ms once they have used a processor for
 /// almost a second, so a thread that needs more is late, which `Health` reports. Without the right to real-time priority, the thread
@@ -88,7 +88,7 @@ pub fn switch_and_hosts() -> Option<(u32, u32)> {
 /// Process number that denotes the calling thread.
 const THIS_THREAD: libc::pid_t = 0;
 
-/// Restricts this thread to the processors of `mask`, if allowed.
+/// Restricts the calling thread to the processors of `mask`, if allowed.
 pub fn stay_on(mask: u32) {
     keep_on(THIS_THREAD, mask);
 }
@@ -104,8 +104,8 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
     }
 }
 
-/// Gives priority on the processors of `mask` to the kernel threads of interfaces with this name, if they begin while `start`
-/// runs. Threads that existed before belong to other networks, although their names are the same.
+/// Runs `start`, and gives priority on the processors of `mask` to the kernel threads of interfaces with this name that begin meanwhile.
+/// Threads that existed before have the same name but belong to other networks.
 pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
     let before = interface_threads(name);
     start();

@@ -13,7 +13,7 @@ use super::checked;
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// Creates a namespace and moves this thread into it.
+    /// Creates a namespace and moves the calling thread into it.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl Namespace {
         Self::current()
     }
 
-    /// Returns the namespace of this thread.
+    /// Returns the namespace of the calling thread.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Namespace {
         Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
     }
 
-    /// Moves this thread into the namespace.
+    /// Moves the calling thread into the namespace.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl AsRawFd for Namespace {
     }
 }
 
-/// Returns the number of an interface of this thread's network.
+/// Returns the number of an interface in the calling thread's network.
 ///
 /// # Errors
 ///
@@ -69,8 +69,8 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Assigns packets that arrive at an interface of this thread's network to the processors of `mask` (receive packet steering), instead of
-/// to the processor that sent them.
+/// Assigns packets that arrive at an interface in the calling thread's network to the processors of `mask` (receive packet steering),
+/// instead of to the processor that sent them.
 ///
 /// # Errors
 ///
@@ -79,8 +79,8 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
 
-/// Assigns packets that arrive at a veth interface of this thread's network to the interface's own kernel thread, which is called
-/// `napi/NAME-` and a number. Otherwise, any thread that the processor is running would process them.
+/// Assigns packets that arrive at a veth interface in the calling thread's network to the interface's own kernel thread, whose name is
+/// `napi/NAME-` and a number. Otherwise, the kernel would process the packets in whatever thread the processor is running.
 ///
 /// Only interfaces that merge packets have such a thread; a limit on the size of merged packets (`gro_max_size`) prevents merging.
 ///
@@ -92,7 +92,7 @@ pub fn take_up_in_thread(name: &str) -> io::Result<()> {
     set(&format!("{name}/threaded"), "1")
 }
 
-/// Writes `value` to a sysfs file of an interface in this thread's network.
+/// Writes `value` to a sysfs file of an interface in the calling thread's network.
 fn set(file: &str, value: &str) -> io::Result<()> {
     let path = format!("/sys/class/net/{file}");
     let see = || {
@@ -128,7 +128,8 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Disables the offloads of an interface of this thread's network: the interface then sends packets one by one, each with its checksum.
+/// Disables the offloads of an interface in the calling thread's network: the interface then sends packets one by one, each with its
+/// checksum.
 ///
 /// # Errors
 ///

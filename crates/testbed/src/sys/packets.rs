@@ -71,7 +71,7 @@ struct SlotHeader {
 }
 
 impl Packets {
-    /// Opens the ring of all frames that arrive at interfaces of this thread's network, for packets of at most `mtu` bytes.
+    /// Opens the ring of all frames that arrive at interfaces in the calling thread's network, for packets of at most `mtu` bytes.
     ///
     /// # Errors
     ///

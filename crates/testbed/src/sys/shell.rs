@@ -1,7 +1,7 @@
-//! Runs the user's command, which can refer to hosts by name, and leaves nothing behind.
+//! Runs the user's command, which can refer to hosts by name. No file or process remains afterwards.
 //!
-//! The names are bash functions in the environment, and the networks are descriptors that all programs of the command
-//! inherit, so that no file needs to be removed. A process namespace ends all programs together.
+//! The names are bash functions in the environment, and the networks are descriptors that all programs of the command inherit, so that no
+//! file needs to be removed. All programs run in one process namespace, so that they end together.
 
 use std::fs::File;
 use std::io;

@@ -58,7 +58,7 @@ const TOTAL_RTO: usize = 240;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Socket {
-    /// Creates a socket in the network of this thread.
+    /// Creates a socket in the calling thread's network.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl Socket {
         self.set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(class) << 2)
     }
 
-    /// Limits the bytes that are written but not sent, so that little data is copied long before it is sent.
+    /// Limits the number of bytes that are written but not yet sent, so that most data is copied only shortly before it is sent.
     ///
     /// # Errors
     ///
