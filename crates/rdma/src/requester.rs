@@ -85,7 +85,7 @@ pub struct Requester {
 
 impl Requester {
     /// Creates a requester without messages. `line_rate` is the rate of the NIC's link. `overhead` is the number of bytes that a packet has
-    /// on the wire in addition to its data and to the [`RETH`] in the first packet of a message.
+    /// on the wire in addition to its data and to the [`RETH`](crate::RETH) in the first packet of a message.
     pub fn new(config: Arc<Config>, line_rate: Rate, overhead: Bytes) -> Self {
         Self {
             reaction: ReactionPoint::new(&config.congestion, line_rate),
