@@ -303,7 +303,7 @@ pub struct Stop {
     /// Time at which the run ends; `None` for no limit.
     pub at: Option<Instant>,
     /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
-    /// such a source is in flight. False if a workload has no end, or if the run has both such a source and a time `at`.
+    /// such a source is in flight. False if a workload has no end, or if the run has such a source and a time at which it stops (`at`).
     pub on_completion: bool,
 }
 

@@ -55,7 +55,7 @@ class Unread:
         self._ports = {scope.port for scope in self._first if scope.port}
 
     def about(self, profile: PortProfile, queue: int) -> Source | None:
-        """Return the first line that may concern a queue of ports with this profile; None if no line does."""
+        """Return the first unread line that may affect a queue of the ports with this profile, or None."""
         if not self._first:
             return None
         places = [Scope(port=port) for port in profile.ports if port in self._ports]

@@ -18,7 +18,7 @@ use super::interface::{Leg, LegKind};
 pub(super) struct QueryPlan {
     pub(super) client: HostId,
     members: Vec<Member>,
-    /// Number of members to which the client sends requests. They are the first members.
+    /// Number of members to which the client itself sends requests: the first entries of `members`.
     direct: u32,
     /// Seed of the random draws for the query's flows.
     seed: u64,
