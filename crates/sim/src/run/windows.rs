@@ -127,10 +127,6 @@ impl Windows {
 
     /// Runs one stretch (series of time windows), which ends after about `events` events or earlier. Returns the reason for its end.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
-        let fired = |partitions: &[Partition]| partitions.iter().map(Partition::fired).sum::<u64>();
-        let hops = |partitions: &[Partition]| {
-            partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
-        };
         let (before, hops_before) = (fired(partitions), hops(partitions));
         let dense = self.density >= DENSE;
         let threads = if dense { self.threads() } else { 1 };
@@ -181,6 +177,16 @@ impl Windows {
             read = 1 - read;
         }
     }
+}
+
+/// Returns the number of events that these partitions have fired.
+fn fired(partitions: &[Partition]) -> u64 {
+    partitions.iter().map(Partition::fired).sum()
+}
+
+/// Returns the number of packet-hops of these partitions.
+fn hops(partitions: &[Partition]) -> u64 {
+    partitions.iter().map(|partition| partition.world.tally().packet_hops).sum()
 }
 
 #[cfg(test)]
@@ -288,10 +294,6 @@ mod tests {
         }
     }
 
-    fn fired(partitions: &[Partition]) -> u64 {
-        partitions.iter().map(Partition::fired).sum()
-    }
-
     #[test]
     fn each_stretch_records_its_mean_number_of_events_per_window() {
         let experiment = parse(TWO_SWITCHES, &[]);
@@ -331,9 +333,6 @@ mod tests {
         let (mut measured, mut most) = (0, 0);
         for _ in 0..20 {
             windows.density = DENSE;
-            let hops = |partitions: &[Partition]| {
-                partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
-            };
             let before = hops(&partitions);
             windows.advance(&mut partitions, 500);
             let sum = measured + hops(&partitions) - before;
