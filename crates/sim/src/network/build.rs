@@ -10,6 +10,7 @@ use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Ingress;
 
 use crate::network::calendar::Calendar;
+use crate::network::division::longest_flight;
 use crate::network::event::{Event, Ranks};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
@@ -46,7 +47,9 @@ impl<T: Copy + Default> Network<T> {
         };
         let switches = site.nodes.numbers().enumerate().skip(hosts).map(waiting);
         let waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
-        let calendar = Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32);
+        let here = site.links.numbers().chain(site.entrances.iter().copied());
+        let longest = longest_flight(experiment, here.map(|number| &network.links[number as usize]));
+        let calendar = Calendar::new(window.unwrap_or(longest), longest, waiting.len() as u32);
         let mut built = Self {
             links,
             places: site.links.clone(),

@@ -8,14 +8,15 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of time windows that each have their own slot: the open window and the windows after it. Packets that arrive after these windows
-/// wait in the last slot, and are placed again when the window of that slot is open.
-const SLOTS: u64 = 16;
+/// Minimum and maximum number of slots, both powers of two. `Calendar::occupied` has one bit for each slot.
+const FEWEST_SLOTS: u64 = 16;
+const MOST_SLOTS: u64 = 128;
 
-/// Maximum length of a time window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.
-const LONGEST: Duration = Duration(1 << 29);
+/// Maximum length of a time window. Its square times the number of slots is below 2^64, which [`Calendar::ahead`] requires.
+const LONGEST: Duration = Duration(1 << 28);
 
-const _: () = assert!(LONGEST.0 <= Sorter::LONGEST.0);
+const _: () =
+    assert!(LONGEST.0 <= Sorter::LONGEST.0 && (LONGEST.0 * LONGEST.0).checked_mul(MOST_SLOTS).is_some());
 
 /// Packet in flight to a switch or a host.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +37,9 @@ pub(crate) struct Calendar<T> {
     /// Number of the open time window. Window 0 starts at time zero.
     number: u64,
     start: Instant,
+    /// Number of time windows that each have their own slot: the open window and the windows after it. A power of two. Packets that arrive
+    /// after these windows wait in the last slot, and are placed again when the window of that slot is open.
+    slots: u64,
     /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
     /// Number of buckets per slot: one for each switch, and one for all hosts.
@@ -45,32 +49,39 @@ pub(crate) struct Calendar<T> {
     /// For each slot, numbers of the buckets that hold packets.
     due: Vec<Vec<u32>>,
     /// Bit *s*: whether slot *s* holds packets.
-    occupied: u64,
+    occupied: u128,
     /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
     /// cache.
     spare: Vec<Vec<Arriving<T>>>,
+    /// Empty vector with allocated memory, for reuse as a list of due buckets.
+    spare_due: Vec<u32>,
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with `buckets` buckets per time window. `shortest` is the shortest delay of a link in the network.
+    /// Returns an empty calendar with `buckets` buckets per time window. `shortest` is the shortest delay of a link in the network. Packets
+    /// are placed only once if they are in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///
     /// If `shortest` is zero.
-    pub(crate) fn new(shortest: Duration, buckets: u32) -> Self {
+    pub(crate) fn new(shortest: Duration, longest: Duration, buckets: u32) -> Self {
         let window = shortest.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
+        // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
+        let slots = (longest.0 / window.0 + 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
         Self {
             window,
             reciprocal: u64::try_from((1_u128 << 64).div_ceil(u128::from(window.0))).unwrap_or(u64::MAX),
             number: 0,
             start: Instant::ZERO,
-            reach: (SLOTS - 1) * window.0,
+            slots,
+            reach: (slots - 1) * window.0,
             count: buckets as usize,
-            buckets: (0..SLOTS as usize * buckets as usize).map(|_| Vec::new()).collect(),
-            due: vec![Vec::new(); SLOTS as usize],
+            buckets: (0..slots as usize * buckets as usize).map(|_| Vec::new()).collect(),
+            due: vec![Vec::new(); slots as usize],
             occupied: 0,
             spare: Vec::new(),
+            spare_due: Vec::new(),
         }
     }
 
@@ -97,12 +108,13 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + self.window.0 - 1)
     }
 
-    /// Returns the number of time windows from the open window to the window that contains `at`, but at most `SLOTS` − 1.
+    /// Returns the number of time windows from the open window to the window that contains `at`, but at most the number of
+    /// slots − 1.
     #[inline(always)]
     fn ahead(&self, at: Instant) -> u64 {
         let distance = at.0 - self.start.0;
         if distance >= self.reach {
-            return SLOTS - 1;
+            return self.slots - 1;
         }
         // Exact: the error of the reciprocal is below the length of a window, and the distance times this error is below 2^64.
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
@@ -111,7 +123,7 @@ impl<T: Copy> Calendar<T> {
     /// Adds a packet to the bucket with this number. The packet must not arrive before the open time window.
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
-        let slot = (self.number + self.ahead(packet.at)) % SLOTS;
+        let slot = (self.number + self.ahead(packet.at)) & (self.slots - 1);
         let bucket = &mut self.buckets[slot as usize * self.count + number as usize];
         if bucket.is_empty() {
             *bucket = self.spare.pop().unwrap_or_default();
@@ -122,7 +134,7 @@ impl<T: Copy> Calendar<T> {
     }
 
     fn slot(&self) -> usize {
-        (self.number % SLOTS) as usize
+        (self.number & (self.slots - 1)) as usize
     }
 
     /// Removes and returns the numbers of the buckets that hold packets of the open time window. The caller must pass each number to
@@ -130,7 +142,7 @@ impl<T: Copy> Calendar<T> {
     pub(crate) fn take_due(&mut self) -> Vec<u32> {
         let slot = self.slot();
         self.occupied &= !(1 << slot);
-        std::mem::take(&mut self.due[slot])
+        std::mem::replace(&mut self.due[slot], std::mem::take(&mut self.spare_due))
     }
 
     /// Removes and returns the packets of a bucket in the slot of the open time window. Some of these packets may arrive in a later window.
@@ -159,10 +171,7 @@ impl<T: Copy> Calendar<T> {
     /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or kept.
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
         due.clear();
-        let slot = self.slot();
-        if self.due[slot].is_empty() {
-            self.due[slot] = due;
-        }
+        self.spare_due = due;
     }
 
     /// Returns a time before which no packet arrives: the start of the first time window with packets, or `Instant::MAX` if no window has
@@ -171,9 +180,14 @@ impl<T: Copy> Calendar<T> {
         if self.occupied == 0 {
             return Instant::MAX;
         }
-        let slot = self.slot() as u64;
-        let turned = self.occupied >> slot | (self.occupied & ((1 << slot) - 1)) << (SLOTS - slot);
-        Instant(self.start.0 + u64::from(turned.trailing_zeros()) * self.window.0)
+        let slot = self.slot();
+        let later = self.occupied >> slot;
+        let ahead = if later != 0 {
+            later.trailing_zeros().into()
+        } else {
+            self.slots - slot as u64 + u64::from(self.occupied.trailing_zeros())
+        };
+        Instant(self.start.0 + ahead * self.window.0)
     }
 
     /// Removes and returns the packets in flight on one link, after the link has gone down.
@@ -242,12 +256,13 @@ mod tests {
         #[test]
         fn each_packet_is_found_in_the_window_of_its_arrival(
             packets in prop::collection::vec((0_u32..3, prop_oneof![0_u64..5_000, 0_u64..60_000]), 1..60),
-            begin in 0_u64..30_000,
+            begin in 0_u64..300_000,
+            longest in prop_oneof![Just(WINDOW), Just(WINDOW * 40), Just(WINDOW * 1_000)],
         ) {
-            let mut calendar = Calendar::new(WINDOW, 3);
+            let mut calendar = Calendar::new(WINDOW, longest, 3);
             calendar.open(Instant(begin));
             let first = begin / WINDOW.0;
-            let mut expected: Vec<Vec<(u32, u64)>> = vec![Vec::new(); 100];
+            let mut expected: Vec<Vec<(u32, u64)>> = vec![Vec::new(); 400];
             for &(bucket, after) in &packets {
                 let at = first * WINDOW.0 + after;
                 calendar.place(bucket, arriving(at, bucket));
@@ -269,7 +284,7 @@ mod tests {
 
     #[test]
     fn packets_beyond_the_last_slot_wait_in_it() {
-        let mut calendar = Calendar::new(WINDOW, 1);
+        let mut calendar = Calendar::new(WINDOW, WINDOW, 1);
         calendar.open(Instant(3_000));
         calendar.place(0, arriving(40_000, 0));
         assert_eq!(calendar.not_before(), Instant(18_000), "slot 15 after the open window");
@@ -278,10 +293,33 @@ mod tests {
     }
 
     #[test]
+    fn slots_suffice_for_the_longest_time_in_flight_up_to_127_windows() {
+        // A packet that leaves in the last instant of the open window, and the slot in which it must wait.
+        for (longest, slot) in [(1, 1), (14, 14), (20, 20), (126, 126), (127, 127), (1_000, 127)] {
+            let mut calendar = Calendar::new(WINDOW, WINDOW * longest, 1);
+            calendar.open(Instant(3_000));
+            calendar.place(0, arriving(3_999 + longest * WINDOW.0, 0));
+            assert_eq!(
+                calendar.not_before(),
+                Instant(3_000 + slot * WINDOW.0),
+                "in flight for {longest} windows"
+            );
+            calendar.place(0, arriving(3_999 + WINDOW.0, 0));
+            assert_eq!(calendar.not_before(), Instant(4_000));
+        }
+    }
+
+    #[test]
+    fn slots_take_no_more_memory_than_needed() {
+        let slots = |longest| Calendar::<u32>::new(WINDOW, WINDOW * longest, 3).buckets.len() / 3;
+        assert_eq!([1, 14, 15, 30, 31, 62, 63, 1_000].map(slots), [16, 16, 32, 32, 64, 64, 128, 128]);
+    }
+
+    #[test]
     fn a_bucket_that_is_kept_stays_due() {
         // The bucket is in the first slot, then in the fourth slot.
         for start in [0, 3_000] {
-            let mut calendar = Calendar::new(WINDOW, 2);
+            let mut calendar = Calendar::new(WINDOW, WINDOW, 2);
             calendar.open(Instant(start));
             calendar.place(1, arriving(start + 5, 0));
             for _ in 0..2 {
@@ -299,7 +337,7 @@ mod tests {
 
     #[test]
     fn all_packets_or_those_of_one_link_are_removed() {
-        let mut calendar = Calendar::new(WINDOW, 2);
+        let mut calendar = Calendar::new(WINDOW, WINDOW, 2);
         for (at, wire) in [(9_000, 1), (500, 2), (70_000, 1), (501, 1)] {
             calendar.place(wire % 2, arriving(at, wire));
         }
@@ -310,8 +348,9 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_at_most_537_us() {
-        assert_eq!(Calendar::<u32>::new(Duration(1 << 40), 1).window(), Duration(1 << 29));
-        assert_eq!(Calendar::<u32>::new(Duration(7), 1).window(), Duration(7));
+    fn a_window_is_at_most_268_us() {
+        let window = |shortest| Calendar::<u32>::new(shortest, shortest, 1).window();
+        assert_eq!(window(Duration(1 << 40)), Duration(1 << 28));
+        assert_eq!(window(Duration(7)), Duration(7));
     }
 }

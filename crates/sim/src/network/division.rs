@@ -6,7 +6,7 @@
 use std::fmt;
 
 use shallows_core::Duration;
-use shallows_scenario::{Experiment, FlowChoice};
+use shallows_scenario::{Experiment, FlowChoice, Link};
 
 /// Assignment of each node to a partition, and of each partition to a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,15 @@ pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> 
 pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
     let shortest = experiment.network.links.iter().map(|link| link.delay).min();
     shortest.filter(|&delay| delay > Duration::ZERO)
+}
+
+/// Returns the longest time for which a packet is in flight on one of these links: the largest sum of serialisation time and delay, plus the
+/// largest jitter of a host.
+pub(crate) fn longest_flight<'a>(experiment: &Experiment, links: impl Iterator<Item = &'a Link>) -> Duration {
+    let packet = experiment.network.mtu + experiment.network.framing;
+    let flight = |link: &Link| link.delay + link.rate.transmission_time(packet);
+    let jitter = experiment.hosts.groups.iter().map(|group| group.jitter).max();
+    links.map(flight).max().unwrap_or_default() + jitter.unwrap_or_default()
 }
 
 /// Returns whether some flow trace selects flows by arrival number, and can select flows from workloads that react to other flows.
@@ -259,4 +268,47 @@ fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
         pieces.extend((!open.switches.is_empty()).then_some(open));
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::parse;
+
+    #[test]
+    fn the_longest_flight_is_the_longest_delay_with_serialisation_and_the_largest_jitter() {
+        let experiment = parse(
+            r#"
+            [topology]
+            kind = "leaf-spine"
+            leaves = 2
+            spines = 2
+            hosts_per_leaf = 3
+            rate = "10Gbps"
+            uplink_delay = "50us"
+
+            [switch]
+            buffer = { kind = "static-partition", per_port = "100KB" }
+
+            [host]
+            jitter = "60us"
+
+            [tcp]
+
+            [[workload]]
+            kind = "long-lived"
+            senders = "0"
+            receivers = "1"
+
+            [stop]
+            at = "1ms"
+            "#,
+            &[],
+        );
+        let links = &experiment.network.links;
+        // 50 us, 1.2 us for 1,500 bytes at 10 Gb/s, and the jitter.
+        assert_eq!(longest_flight(&experiment, links.iter()), Duration::from_nanos(50_000 + 1_200 + 60_000));
+        let to_hosts = links.iter().filter(|link| link.to.0 < experiment.network.hosts);
+        assert!(longest_flight(&experiment, to_hosts) < Duration::from_nanos(50_000 + 60_000));
+    }
 }

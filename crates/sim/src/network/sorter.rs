@@ -20,6 +20,8 @@ pub(crate) struct Sorter {
     words: u64,
     /// Base-2 logarithm of the picoseconds per bucket.
     shift: u32,
+    /// Whether the packets are so few that they are sorted without buckets.
+    are_few: bool,
 }
 
 /// Packet to sort.
@@ -41,6 +43,9 @@ const BUCKETS: usize = 1 << BUCKET_BITS;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
+/// Number of packets up to which sorting without buckets is faster.
+const FEW: usize = 8;
+
 impl Sorter {
     /// Maximum length of a time window.
     pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
@@ -56,26 +61,55 @@ impl Sorter {
             occupied: [0; WORDS],
             words: 0,
             shift: bits.saturating_sub(BUCKET_BITS),
+            are_few: false,
         }
+    }
+
+    /// Announces that at most `count` packets will be added. Called when the sorter is empty.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, count: usize) {
+        debug_assert!(self.packets.is_empty());
+        self.are_few = count <= FEW;
     }
 
     /// Adds the packet with the index `place`. The packet arrives `since` after the time window began, on a link of this `rank`.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
+        let order = since.0 << RANK_BITS | rank.number();
+        let before = if self.are_few { NONE } else { self.add_to_bucket(since) };
+        self.packets.push(Entry { order, place: place as u32, before, way });
+    }
+
+    /// Adds the next packet to the bucket of its time. Returns the index of the previous packet of the bucket, or `NONE`.
+    #[inline(always)]
+    fn add_to_bucket(&mut self, since: Duration) -> u32 {
         let bucket = (since.0 >> self.shift) as usize % BUCKETS;
         let (word, bit) = (bucket / 64, 1 << (bucket % 64));
         let last = std::mem::replace(&mut self.last[bucket], self.packets.len() as u32);
         let before = if self.occupied[word] & bit == 0 { NONE } else { last };
         self.occupied[word] |= bit;
         self.words |= 1 << word;
-        let order = since.0 << RANK_BITS | rank.number();
-        self.packets.push(Entry { order, place: place as u32, before, way });
+        before
     }
 
     /// Removes all packets and returns them in order. Packets with equal time and rank are sorted by index. The caller passes the list to
     /// [`Self::recycle`] after use.
+    #[inline]
     pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
-        let mut sorted = std::mem::take(&mut self.sorted);
+        let sorted = std::mem::take(&mut self.sorted);
+        if !self.are_few {
+            return self.take_buckets(sorted);
+        }
+        let mut few = std::mem::replace(&mut self.packets, sorted);
+        if few.len() > 1 {
+            sort(&mut few);
+        }
+        few
+    }
+
+    /// Removes the packets of all buckets, and returns them in order. They are added to `sorted`, which must be empty.
+    #[inline(never)]
+    fn take_buckets(&mut self, mut sorted: Vec<Entry>) -> Vec<Entry> {
         sorted.reserve(self.packets.len());
         let mut words = std::mem::take(&mut self.words);
         while words != 0 {
@@ -105,7 +139,7 @@ impl Sorter {
             sorted.push(entry);
             next = entry.before;
         }
-        sorted[start..].sort_unstable_by_key(|entry| (entry.order, entry.place));
+        sort(&mut sorted[start..]);
     }
 
     /// Keeps the list from [`Self::take_sorted`] for reuse.
@@ -113,6 +147,12 @@ impl Sorter {
         sorted.clear();
         self.sorted = sorted;
     }
+}
+
+/// Sorts packets by time, then by rank, then by index.
+#[inline(never)]
+fn sort(packets: &mut [Entry]) {
+    packets.sort_unstable_by_key(|entry| (entry.order, entry.place));
 }
 
 #[cfg(test)]
@@ -125,11 +165,14 @@ mod tests {
     proptest! {
         #[test]
         fn packets_come_by_time_then_by_rank_and_then_by_index(
-            packets in prop::collection::vec((prop_oneof![0u64..40, 0u64..3_000_000], 0u32..8), 0..300),
+            packets in prop_oneof![0..2 * FEW, 0..300_usize].prop_flat_map(|count| {
+                prop::collection::vec((prop_oneof![0u64..40, 0u64..3_000_000], 0u32..8), count)
+            }),
             window in prop_oneof![Just(3_000_000u64), Just(1 << 28)],
             seed in 0u64..9,
         ) {
             let mut sorter = Sorter::new(Duration(window));
+            sorter.begin(packets.len());
             let key = |place: usize| {
                 let (at, link): (u64, u32) = packets[place];
                 (at, Ranks::new(seed).of_link(link), place)

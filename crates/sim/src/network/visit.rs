@@ -72,6 +72,7 @@ impl<T: Copy + Default> Network<T> {
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
+        self.sorter.begin(packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
                 self.sorter.add(
@@ -163,6 +164,7 @@ impl<T: Copy + Default> Network<T> {
         let Self { calendar, sorter, routing, places, links, wires, waiting, .. } = self;
         let (packets, start) = (calendar.take(switch), calendar.start());
         let Waiting { order, number, node, .. } = waiting[switch as usize];
+        sorter.begin(packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at > until {
                 calendar.place(switch, *packet);
@@ -377,7 +379,19 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Completes a visit: sends all packets of a switch that are due by `until`, and updates the time of the switch's next departure.
+    #[inline]
     fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+        let waiting = &mut self.waiting[switch as usize];
+        if waiting.is_empty() {
+            waiting.next = Instant::MAX;
+        } else {
+            self.finish_ports(switch, until, driver);
+        }
+    }
+
+    /// Completes a visit of a switch that has ports with waiting packets.
+    #[inline(never)]
+    fn finish_ports(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         let next = if self.waiting[switch as usize].order == Order::OfTime {
             self.send_due(switch, until, driver);
             let first = self.waiting[switch as usize].departures.peek();

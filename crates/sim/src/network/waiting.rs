@@ -73,6 +73,12 @@ impl Waiting {
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }
+
+    /// Returns whether no port has waiting packets.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ports.is_empty() && self.departures.is_empty()
+    }
 }
 
 /// Egress port of a packet at a switch, and the link by which the packet came.

@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use shallows_core::Instant;
 use shallows_core::event::{EventQueue, World as _};
-use shallows_core::{Duration, Instant};
 use shallows_measure::{Captures, Report, Sink, Tally};
 use shallows_scenario::Experiment;
 
-use crate::network::division::Division;
+use crate::network::division::{Division, longest_flight};
 use crate::network::site::Site;
 use crate::run::closing::{self, Whole};
 use crate::run::critical_path::CriticalPath;
@@ -423,7 +423,8 @@ fn divide(
     execution: Execution,
     captures: &Captures,
 ) -> (Vec<Partition>, Option<Windows>) {
-    let horizon = horizon(experiment);
+    // Most events are the arrivals of packets.
+    let horizon = longest_flight(experiment, experiment.network.links.iter());
     let sites = Site::all(experiment, division.as_ref());
     let mut partitions = Vec::with_capacity(sites.len());
     let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(division.threads()));
@@ -443,16 +444,6 @@ fn divide(
 /// Returns the latest instant at which a run ends: `stop.at`, or [`END_OF_TIME`] without it.
 fn limit(experiment: &Experiment) -> Instant {
     experiment.stop.at.unwrap_or(END_OF_TIME)
-}
-
-/// Returns the typical time between scheduling and firing an event: the largest sum of serialisation time and delay over all links, plus
-/// the largest jitter.
-fn horizon(experiment: &Experiment) -> Duration {
-    let network = &experiment.network;
-    let packet = network.mtu + network.framing;
-    let reach = |link: &shallows_scenario::Link| link.delay + link.rate.transmission_time(packet);
-    let jitter = experiment.hosts.groups.iter().map(|group| group.jitter).max();
-    network.links.iter().map(reach).max().unwrap_or_default() + jitter.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -536,13 +527,6 @@ mod tests {
         let under_way = simulation.tally().under_way();
         assert!(under_way > 0);
         assert_eq!(simulation.packets(), under_way);
-    }
-
-    #[test]
-    fn the_horizon_is_the_longest_way_over_a_link_and_the_largest_jitter() {
-        // 50 us, 1.2 us for 1,500 bytes at 10 Gb/s, and a jitter that is longer than both.
-        let experiment = parse(FABRIC, &[("workload.0.load", "0.8"), ("host.jitter", "60us")]);
-        assert_eq!(horizon(&experiment), Duration::from_nanos(50_000 + 1_200 + 60_000));
     }
 
     #[test]

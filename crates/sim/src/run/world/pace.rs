@@ -41,7 +41,7 @@ const WORTH_A_TRY: u64 = 20;
 
 /// Number of events per visit below which switches run slower in time windows than event by event. A visit is the execution of one switch,
 /// or of all hosts together, through one time window.
-const WORTH_A_VISIT: u64 = 8;
+const WORTH_A_VISIT: u64 = 4;
 
 /// Maximum number of checks between a failed try of window-by-window execution and the next try.
 const MOST_PATIENCE: u32 = 1 << 10;
@@ -106,8 +106,8 @@ mod tests {
         // At 20 events per window, a period of 16,384 events has 819 windows. The periods of this test have 1,001 and 701 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
-        assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
-        assert!(pace.leaves_windows(PERIOD, PERIOD / 8 + 1));
+        assert!(!pace.leaves_windows(PERIOD, PERIOD / WORTH_A_VISIT));
+        assert!(pace.leaves_windows(PERIOD, PERIOD / WORTH_A_VISIT + 1));
     }
 
     #[test]
