@@ -164,7 +164,7 @@ pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
     notes
 }
 
-/// Returns a note for each kind of switch whose pool of headroom is too small for all of its lossless groups.
+/// Returns a note for each kind of switch with a headroom pool that is smaller than the total headroom of its lossless priority groups.
 pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
     let Some(lossless) = &network.lossless else { return Vec::new() };
     let mut notes: Vec<(String, &str, usize)> = Vec::new();

@@ -51,7 +51,7 @@ pub(crate) struct Threshold {
     /// Threshold K: a size, a number of full packets, or the time that the link takes to send the backlog. Packets are marked if the
     /// backlog exceeds K.
     pub(crate) k: Depth,
-    /// Backlog that the threshold compares: queue, port or pool. Default `"queue"`.
+    /// Backlog that is compared with the threshold: of the queue, the port or the pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
     /// Point at which packets are marked. Default `"enqueue"`.
@@ -86,7 +86,7 @@ pub(crate) struct Red {
     pub(crate) kmax: Depth,
     /// Marking probability at a backlog just below kmax, above 0 and at most 1.
     pub(crate) pmax: f64,
-    /// Backlog that the thresholds compare: queue, port or pool. Default `"queue"`.
+    /// Backlog that is compared with the thresholds: of the queue, the port or the pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
     /// Point at which packets are marked. Default `"enqueue"`.
