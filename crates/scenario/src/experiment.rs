@@ -129,8 +129,8 @@ impl Experiment {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// Returns the experiment without datagrams, echo requests, port traces and samples of queue lengths, for use in a run of unknown
-    /// duration. Captures remain if `captures` is true.
+    /// Returns the experiment for a run of unknown duration, without datagrams, echo requests, port traces and samples of queue lengths.
+    /// Captures remain if `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;

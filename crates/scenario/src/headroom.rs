@@ -36,8 +36,8 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the headroom of the port that `link` leaves, and the bytes that it must hold. The priority groups of the port count the
-    /// packets that arrive on the opposite link. These packets have `smallest` to `packet` bytes.
+    /// Returns the headroom of the port that `link` leaves, and the bytes that this headroom must hold. The headroom is for packets that
+    /// arrive on the opposite link, each with at least `smallest` and at most `packet` bytes.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,

@@ -50,8 +50,8 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
-/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values and on a timeout that
-/// has no effect.
+/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes. The notes are on filled-in values, and
+/// on a `timeout` that has no effect because the recovery IRN has its own timeouts.
 pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) -> (OwnRoces, Vec<String>) {
     let mut notes = Vec::new();
     for OwnRoce { key, roce } in &mut own.all {

@@ -9,9 +9,9 @@ use crate::check::Checker;
 use crate::roce_presets::Setting;
 use crate::spec::RoceCongestion;
 
-/// Shortest and longest round-trip time without queues.
+/// Shortest and longest round-trip time without queues that a scenario may set.
 const ROUND_TRIP_TIMES: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_secs(1));
-/// Largest window and increase of a congestion control that counts in packets.
+/// Largest window, and largest increase of the window, of a congestion control that counts in packets.
 const MOST_PACKETS: f64 = 1e6;
 
 /// Checks the settings of a congestion control (`congestion`), and the configuration that results from these settings (`config`) in the
