@@ -106,10 +106,11 @@ struct Side<'a> {
     group: &'a HostGroup,
 }
 
-/// Returns the [`Agreement`] of connections for each ordered pair of host groups, indexed by the sender's group, then the receiver's.
+/// Returns connection parameters: an [`Agreement`] for each ordered pair of host groups, by the sender's group, then the receiver's.
 /// Problems are recorded in `checker`.
 ///
-/// The pairs with the hosts' own settings come first, then the same pairs with each distinct `tcp` table of a workload.
+/// The list starts with one [`Agreement`] per pair for the hosts' own settings. For each distinct `tcp` table of a workload, one more per
+/// pair follows.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],
@@ -164,8 +165,8 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Adds an [`Agreement`] for each element of `all`, which has one element for each kind of queue pairs and each ordered pair of host
-/// groups. `groups` is the number of host groups.
+/// Appends an [`Agreement`] to `agreements` for each element of `all`. For each kind of queue pairs, `all` has one element per ordered pair
+/// of host groups. `groups` is the number of host groups.
 pub(crate) fn add_queue_pairs(agreements: &mut Vec<Agreement>, groups: usize, all: Vec<QueuePairs>) {
     let of_tcp = agreements[..groups * groups].to_vec();
     let agree = |(tcp, pairs): (&Agreement, _)| Agreement { queue_pairs: Some(pairs), ..tcp.clone() };

@@ -74,7 +74,7 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
 }
 
 /// Returns K_max, the backlog at or above which every packet is marked: K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min (BCC Eq. 3 and
-/// 4).
+/// 4). [`Inputs`] has B, α, C, RTT and S_min; `bcc` has λ.
 fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, pool, alpha, reserved, rtt, .. } = *inputs;
     if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
@@ -101,7 +101,7 @@ fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, 
     Ok(kmax)
 }
 
-/// Returns K_min, the backlog up to which nothing is marked: K_min = K_max − C·N·h (BCC §IV-C).
+/// Returns K_min, the backlog up to which nothing is marked: K_min = K_max − C·N·h (BCC §IV-C). [`Inputs`] has C and N; `bcc` has h.
 fn kmin(bcc: &Bcc, inputs: &Inputs, kmax: Bytes, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, ports, .. } = *inputs;
     let span = Bytes(rate.bytes_in(bcc.h.0).0 * ports as u64);

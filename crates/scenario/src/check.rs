@@ -14,8 +14,8 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Name of the table for which the running checks are written, and key of the table to which they are applied; `None` if these are the
-    /// same table.
+    /// Replacement in keys while checks run: the table name that the checks use, and the key of the table that they check. `None` if keys
+    /// need no replacement.
     instead: Option<(&'static str, String)>,
 }
 
@@ -25,8 +25,8 @@ impl<'a> Checker<'a> {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Runs `check`, which is written for the table named `table`, on the table at `key`. A problem at the key `table.x` is recorded at
-    /// `key.x`.
+    /// Runs `check` on the table at `key`. The keys in `check` start with another table name, `table`. A problem at the key `table.x` is
+    /// recorded at `key.x`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -39,7 +39,7 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Returns the path of the value at `key`. While `instead` is set, replaces the table name at the start of `key`.
+    /// Returns the path of the value at `key`. If the field `instead` is set, its key replaces the table name at the start of `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
         // No other table has a name that begins with the text of `table`, so comparing prefixes is enough.

@@ -21,7 +21,7 @@ pub(crate) struct Classes {
     pub(crate) lossless: Vec<u8>,
     /// Lossless classes of each priority group, in the order of the groups' numbers in the scenario.
     pub(crate) groups: Vec<Vec<u8>>,
-    /// Maps from packets to classes and to positions in `groups`. Lossy classes have the position after the last group.
+    /// Maps from DSCPs to classes, and from classes to indices into `groups`. Lossy classes have the index after the last group.
     pub(crate) maps: ClassMaps,
 }
 
@@ -122,7 +122,7 @@ fn groups(wanted: &spec::Lossless, lossless: &[u8], checker: &mut Checker<'_>) -
     groups
 }
 
-/// Description of a map in the scenario: its key, and the name and largest value of the numbers on each side.
+/// Description of a map in the scenario: its key, and the name and largest value of its inputs (`from`) and its results (`to`).
 struct Map {
     key: &'static str,
     from: (&'static str, u8),

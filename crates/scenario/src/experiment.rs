@@ -93,8 +93,7 @@ pub struct HostConfigs {
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// For each workload that sends flows, the kind of its connections: the first index into `agreements`. Kind 0 has the hosts' own
-    /// settings.
+    /// Connection kind of each workload that sends flows: the first index into `agreements`. Kind 0 has the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
@@ -130,8 +129,8 @@ impl Experiment {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// Returns the experiment without datagrams, echo requests, port traces and samples of queue lengths, for use in a run of unknown
-    /// duration. Captures remain if `captures` is true.
+    /// Returns the experiment for a run of unknown duration, without datagrams, echo requests, port traces and samples of queue lengths.
+    /// Captures remain if `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;
@@ -144,7 +143,7 @@ impl Experiment {
         self
     }
 
-    /// Returns the experiment with a network that changes at these epochs.
+    /// Returns the experiment with the changes of links and routes in `epochs`.
     ///
     /// # Errors
     ///
@@ -190,8 +189,8 @@ impl Experiment {
         self.queue_pairs().any(|pairs| pairs.config.congestion != none)
     }
 
-    /// Returns the congestion control of a workload's queue pairs whose data the hosts of a group send. `workload` is the workload's number
-    /// among those that send flows. The workload must have queue pairs.
+    /// Returns the congestion control that hosts of a group apply to data on a workload's queue pairs. `workload` is the workload's number
+    /// among the workloads that send flows. The workload must have queue pairs.
     pub fn congestion_of(&self, workload: u16, group: u16) -> &shallows_rdma::congestion::Config {
         let agreement = self.hosts.agreement_of(workload, group.into(), group.into());
         let pairs = agreement.queue_pairs.as_ref().expect("the workload has queue pairs");
@@ -303,7 +302,7 @@ pub struct Stop {
     /// Time at which the run ends; `None` for no limit.
     pub at: Option<Instant>,
     /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
-    /// such a source is in flight. False if a workload has no end, or if the run has such a source and a time at which it stops (`at`).
+    /// such a source is in flight. False if a workload has no end. Also false if the run has both a stop time (`at`) and such a source.
     pub on_completion: bool,
 }
 
@@ -357,7 +356,8 @@ pub enum FlowChoice {
 pub enum Connections {
     /// A new connection for each flow, closed when every byte is acknowledged.
     New,
-    /// A pool of connections for each pair of hosts. Window, alpha and round-trip time are kept from flow to flow.
+    /// A pool of connections for each pair of hosts. A connection keeps its congestion window, DCTCP's alpha and its round-trip time from
+    /// flow to flow.
     Persistent {
         /// Number of connections of each pair at the start of the run.
         per_pair: u32,

@@ -36,8 +36,8 @@ pub struct PortHeadroom {
 }
 
 impl Headroom {
-    /// Returns the headroom of the port that `link` leaves, and the bytes that it must hold. The priority groups of the port count the
-    /// packets that arrive on the opposite link. These packets have `smallest` to `packet` bytes.
+    /// Returns the headroom of the port that `link` leaves, and the bytes that this headroom must hold. The headroom is for packets that
+    /// arrive on the opposite link, each with at least `smallest` and at most `packet` bytes.
     pub(crate) fn of(
         wanted: &spec::Lossless,
         link: &Link,
@@ -164,7 +164,7 @@ pub(crate) fn sonic_notes(network: &Network) -> Vec<String> {
     notes
 }
 
-/// Returns a note for each kind of switch whose pool of headroom is too small for all of its lossless groups.
+/// Returns a note for each kind of switch with a headroom pool that is smaller than the total headroom of its lossless priority groups.
 pub(crate) fn pool_notes(network: &Network) -> Vec<String> {
     let Some(lossless) = &network.lossless else { return Vec::new() };
     let mut notes: Vec<(String, &str, usize)> = Vec::new();

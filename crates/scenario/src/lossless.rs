@@ -22,7 +22,8 @@ use crate::resolved::Resolved;
 use crate::spec::{self, CyclicRoutes, LosslessPreset, PauseKind, RoutingLoop, StormAction, Transport};
 use crate::topology::{Headroom, Link, Lossless, LosslessPort, Network, PortKind};
 
-/// Largest TTL, in links, because the header of a simulated packet counts hops in four bits.
+/// Largest TTL, in links. The header of a simulated packet counts up to 15 crossed links in four bits, and the switch after one more link
+/// drops the packet.
 const LONGEST_TTL: u8 = 16;
 
 /// Builds the lossless classes of `network`. Problems are recorded in `checker`.
@@ -103,7 +104,7 @@ pub(crate) fn build(
     })
 }
 
-/// Rejects pauses that are not modelled, and inputs of a formula that is not used.
+/// Rejects pauses of a whole link (IEEE 802.3x), and inputs of SONiC's formula if another rule determines the headroom.
 fn check_keys(wanted: &spec::Lossless, checker: &mut Checker<'_>) {
     checker.require(wanted.pause == PauseKind::Pfc, "switch.lossless.pause", || {
         "must be \"pfc\", got \"802.3x\": pauses of a whole link (IEEE 802.3x) are not modelled; with switch.port = \"fifo\", \
@@ -177,7 +178,7 @@ pub(crate) fn power_of_two(exponent: i8) -> f64 {
     if exponent < 0 { 1.0 / power } else { power }
 }
 
-/// Rejects pauses that end before they are repeated.
+/// Rejects pause times so short that a pause can end before the next PFC frame, sent after half of the time, takes effect.
 fn check_quanta(
     wanted: &spec::Lossless,
     spec: &Resolved,

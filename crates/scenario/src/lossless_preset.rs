@@ -66,8 +66,9 @@ pub(crate) fn taken<'a>(
     (reserved, headroom)
 }
 
-/// Enlarges the memory of each switch by the reserved memory and headroom of its groups that [`taken`] omits under the preset. Lossless
-/// packets then always fit at egress, where the simulators accept all of them (switch-mmu.cc: `CheckEgressAdmission`).
+/// Enlarges the memory of each switch by reserved memory and headroom: the bytes of the groups that [`taken`] leaves out because of the
+/// preset. Lossless packets then always fit at egress. The simulators also accept all of them there (switch-mmu.cc:
+/// `CheckEgressAdmission`).
 pub(crate) fn overbook(wanted: &spec::Lossless, network: &mut Network) {
     let Some(lossless) = network.lossless.as_ref().filter(|_| wanted.preset.is_some()) else { return };
     let of_switch = |(node, book): (u32, &ingress::Config)| {

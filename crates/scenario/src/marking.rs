@@ -201,8 +201,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports for which limits are computed. If the marker measures the backlog of the pool, the case in which
-    /// all ports of the pool are busy is included, because that case decides whether the marker can mark.
+    /// Returns the numbers of busy ports for which limits are computed. A marker that measures the backlog of the pool also has a limit for
+    /// all ports of the pool, which decides whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);
@@ -227,7 +227,8 @@ impl AlikePorts<'_> {
         .min(self.on_the_wire(self.buffer.limit(pool, reserved, busy, packet), packet))
     }
 
-    /// Returns the size on the wire of the full packets that fill `memory`. It is less than `memory` if packets occupy whole cells.
+    /// Returns the size on the wire of the full packets that fill `memory`. This size is below `memory` if a packet leaves part of a cell
+    /// empty.
     fn on_the_wire(&self, memory: Bytes, packet: Bytes) -> Bytes {
         let occupied = self.buffer.occupied(packet);
         let size = u128::from(memory.0) * u128::from(packet.0) / u128::from(occupied.0);

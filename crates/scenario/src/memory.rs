@@ -279,8 +279,8 @@ impl Packet {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free bytes from which the threshold of a queue is computed when this packet arrives at an empty pool of size `pool`. If
-    /// the memory has cells, the packet already counts as stored, as in switch chips.
+    /// Returns how many bytes of an empty pool of size `pool` count as free when this packet arrives. The threshold of a queue depends on
+    /// these bytes. If the memory has cells, the packet already counts as stored, as in switch chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
     }

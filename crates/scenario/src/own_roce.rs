@@ -20,8 +20,8 @@ pub(crate) struct OwnRoce {
 pub(crate) struct OwnRoces {
     /// Distinct settings, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnRoce>,
-    /// Kinds of queue pairs. A kind lists, by group number, the index in `all` of the settings at the hosts of each group. Group 0 consists
-    /// of the hosts that are in no other group.
+    /// Kinds of queue pairs: distinct combinations of settings. A kind has one index into `all` for each group, by group number. Group 0
+    /// consists of the hosts that are in no other group.
     kinds: Vec<Vec<usize>>,
     /// Index in `kinds` for each workload of the scenario; `None` for workloads without queue pairs.
     of_workloads: Vec<Option<usize>>,
@@ -71,8 +71,8 @@ impl OwnRoces {
         })
     }
 
-    /// Returns the connection kind of each workload that sends flows. `of_tcp` contains the kinds of TCP connections; for every workload
-    /// with queue pairs, it contains the first kind of queue pairs.
+    /// Returns the connection kind of each workload that sends flows. `of_tcp` has one kind per such workload: its own kind with TCP, and
+    /// the first kind of queue pairs with RoCE.
     pub(crate) fn kinds(&self, spec: &Resolved, of_tcp: &[u16]) -> Vec<u16> {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());

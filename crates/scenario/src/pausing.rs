@@ -27,9 +27,9 @@ pub struct PauseThreshold {
     pub shared_bytes: u64,
     /// Thresholds for several numbers of congested groups.
     pub levels: Vec<PauseLevel>,
-    /// Bound on marking thresholds: if the thresholds of all queues are lower, queues mark packets before groups pause their senders, for
-    /// any traffic between the ports. The bound is valid only if all traffic is in lossless classes, because it ignores shared memory that
-    /// lossy packets occupy.
+    /// Bound on marking thresholds. If the marking threshold of every queue is below this bound, queues mark packets before groups pause
+    /// their senders, for any traffic between the ports. The bound is valid only if all traffic is in lossless classes, because it ignores
+    /// shared memory that lossy packets occupy.
     pub mark_below_bytes: u64,
 }
 
@@ -40,10 +40,10 @@ pub struct PauseLevel {
     pub groups: usize,
     /// Memory that each group occupies when it pauses its sender.
     pub group_bytes: u64,
-    /// Backlog of the one queue in which the packets of all groups wait, at the time when the groups pause their senders.
+    /// Backlog of the output queue when the groups pause their senders. The packets of all groups wait in this queue.
     pub queue_bytes: u64,
     /// Time in microseconds until the first pause, if each port receives packets at its full rate and all these packets leave by one output
-    /// port of the same rate. `None` for a single congested group, because it never fills.
+    /// port of the same rate. `None` for a single congested group, because its packets leave as fast as they arrive.
     pub after_us: Option<f64>,
     /// Kinds of the ports at which the pause comes before the first mark.
     pub pause_first: Vec<PortKind>,
@@ -51,8 +51,8 @@ pub struct PauseLevel {
     pub mark_first: Vec<PortKind>,
 }
 
-/// Numbers of congested groups for which thresholds are computed. Each group is at a separate port, other than the output port; numbers
-/// above the number of these ports are skipped. One more case has a congested group at each of these ports.
+/// Numbers of congested groups for which thresholds are computed. Each group is at a separate input port, and every port but the output
+/// port is an input port. Numbers below the number of input ports are used, and one more case has a congested group at every input port.
 const CONGESTED: [usize; 4] = [1, 4, 8, 32];
 
 /// Switch with lossless classes.
@@ -153,7 +153,8 @@ impl Switch<'_> {
     }
 
     /// Returns the memory that a group occupies when it pauses its sender, while `groups` groups with equal settings are congested. A group
-    /// pauses when it occupies α times the free shared memory, so it uses α · B/(1 + groups · α) of B bytes of shared memory.
+    /// occupies its reserved memory and part of the B bytes of shared memory. With a dynamic limit, this part is α times the free shared
+    /// memory, which is α · B/(1 + groups · α). With a fixed limit, this part is the limit, but at most B/groups.
     fn pauses_at(&self, group: &GroupConfig, groups: usize) -> Bytes {
         let cell = self.book.cell;
         let shared = self.shared().0 as f64;
@@ -186,7 +187,8 @@ impl Switch<'_> {
         Bytes(safe as u64)
     }
 
-    /// Returns the size on the wire of the full packets that fill `memory`. It is less than `memory` if packets occupy whole cells.
+    /// Returns the size on the wire of the full packets that fill `memory`. This size is below `memory` if a packet leaves part of a cell
+    /// empty.
     fn on_the_wire(&self, memory: Bytes) -> Bytes {
         let occupied = self.book.cell.occupied(self.packet);
         Bytes((u128::from(memory.0) * u128::from(self.packet.0) / u128::from(occupied.0)) as u64)

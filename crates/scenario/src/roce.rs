@@ -50,8 +50,8 @@ pub(crate) fn spelled_out(roce: &Roce, mtu: Bytes) -> Roce {
     Roce { mtu: Automatic::Is(mtu), ..roce.clone() }
 }
 
-/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes on these values and on a timeout that
-/// has no effect.
+/// Returns the settings of queue pairs with all values of congestion controls filled in, and notes. The notes are on filled-in values, and
+/// on a `timeout` that has no effect because the recovery IRN has its own timeouts.
 pub(crate) fn in_network(spec: &Resolved, mut own: OwnRoces, network: &Network) -> (OwnRoces, Vec<String>) {
     let mut notes = Vec::new();
     for OwnRoce { key, roce } in &mut own.all {
@@ -162,7 +162,7 @@ pub(crate) fn build(
     own.ends().map(build).collect()
 }
 
-/// Rejects CNP settings of hosts that receive data only under congestion controls without CNPs.
+/// Rejects CNP settings that have no effect because no sender to these hosts has a congestion control with CNPs.
 fn check_notifications(own: &OwnRoces, configs: &[(rdma::Config, Setting)], checker: &mut Checker<'_>) {
     let notifies = |index: usize| configs[index].0.congestion.uses_cnps();
     let mut are_used = vec![false; own.all.len()];
@@ -308,7 +308,8 @@ fn check(roce: &Roce, config: &rdma::Config, setting: &Setting, checker: &mut Ch
     roce_congestion::check(&roce.congestion, &config.congestion, (setting, roce.cnp.interval()), checker);
 }
 
-/// Rejects bursts of single packets, and bursts of queue pairs that send at line rate because they have no congestion control.
+/// Rejects burst sizes without an effect: sizes below two of the largest packets, and any size for queue pairs without congestion control,
+/// which send at line rate.
 fn check_burst(roce: &Roce, setting: &Setting, checker: &mut Checker<'_>) {
     let Some(burst) = roce.burst else { return };
     let is_paced = !matches!(roce.congestion, RoceCongestion::None(_));

@@ -9,13 +9,13 @@ use crate::check::Checker;
 use crate::roce_presets::Setting;
 use crate::spec::RoceCongestion;
 
-/// Shortest and longest round-trip time without queues.
+/// Shortest and longest round-trip time without queues that a scenario may set.
 const ROUND_TRIP_TIMES: (Duration, Duration) = (Duration::from_nanos(1), Duration::from_secs(1));
-/// Largest window and increase of a congestion control that counts in packets.
+/// Largest window, and largest increase of the window, of a congestion control that counts in packets.
 const MOST_PACKETS: f64 = 1e6;
 
-/// Checks the settings of a congestion control, and `config`, to which they were converted for the network of `setting`. `interval` is the
-/// shortest time between two CNPs. Problems are recorded in `checker`.
+/// Checks the settings of a congestion control (`congestion`), and the configuration that results from these settings (`config`) in the
+/// network of the queue pairs (`setting`). `interval` is the shortest time between two CNPs. Problems are recorded in `checker`.
 pub(crate) fn check(
     congestion: &RoceCongestion,
     config: &Control,
@@ -46,8 +46,8 @@ pub(crate) fn check(
     }
 }
 
-/// Returns the rate of a new queue pair, if the control has a key for it, and the smallest rate. Returns `None` for a control without a
-/// smallest rate.
+/// Returns the rate of a new queue pair (`None` if the scenario does not set it) and the smallest rate. Returns `None` for a congestion
+/// control without a smallest rate.
 fn rates(config: &Control) -> Option<(Option<Rate>, Rate)> {
     match config {
         Control::None | Control::Swift(_) => None,

@@ -101,7 +101,7 @@ fn recovery_name(roce: &Roce) -> &'static str {
     }
 }
 
-/// Rejects a receiver of data whose CNPs are so rare that the sender's DCQCN would decrease α although all packets are marked.
+/// Rejects a CNP interval of a receiver that is not shorter than the α period of the sender's DCQCN: α would decrease although CNPs arrive.
 fn check_notifications(sender: &End<'_>, receiver: &End<'_>, checker: &mut Checker<'_>) {
     let RoceCongestion::Dcqcn(dcqcn) = &sender.roce.congestion else { return };
     let period = dcqcn.alpha_period.expect("filled in before the checks").0;

@@ -10,7 +10,7 @@ use crate::check::Checker;
 use crate::quantity::{Automatic, Depth};
 use crate::spec::{self, Marker};
 
-/// Maximum number of samples in a marker's ring; a longer ring would cover more time than any incast lasts.
+/// Maximum number of samples in the ring buffer of a marker. A longer ring buffer would cover more time than any incast lasts.
 const MAX_SAMPLES: u32 = 4_096;
 
 impl Site<'_> {
@@ -262,7 +262,8 @@ impl Site<'_> {
     }
 }
 
-/// Checks the number of samples in a marker's ring, which must be `least` or more. Returns it, clamped to the allowed range.
+/// Checks the number of samples in the ring buffer of a marker, which must be at least `least`. Returns this number, clamped to the allowed
+/// range.
 fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((least..=MAX_SAMPLES).contains(&count), &format!("{key}.samples"), || {
         format!("must be from {least} to {MAX_SAMPLES}, got {count}")

@@ -56,7 +56,7 @@ impl<T> Automatic<T> {
         }
     }
 
-    /// Returns the value of a key whose `"auto"` is replaced before the checks.
+    /// Returns the value of a key after defaults are filled in, when the key is no longer `"auto"`.
     pub(crate) fn filled(self) -> T {
         match self {
             Self::Is(value) => value,

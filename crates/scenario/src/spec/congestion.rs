@@ -45,8 +45,8 @@ pub(crate) struct Cubic {
     /// Factor by which a reduction multiplies the window, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
     #[serde(default = "seven_tenths")]
     pub(crate) beta: f64,
-    /// Whether a flow aims for a smaller maximum window if a reduction comes before its window has regained the previous maximum. This
-    /// leaves room for new flows. Default true (RFC 9438 §4.7).
+    /// Whether fast convergence is on: after a reduction while the window is below its previous maximum, the flow aims for a new maximum
+    /// below the window before the reduction. This leaves room for new flows. Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
     /// Rule that ends slow start before a loss occurs. Default `"off"`.

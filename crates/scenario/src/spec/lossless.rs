@@ -32,8 +32,9 @@ pub(crate) struct Lossless {
     /// has group 0, or a group of its own if class 0 is lossless.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) tc_to_priority_group: NumberMap,
-    /// Queue that a PFC priority pauses at switches (SONiC: `MAP_PFC_PRIORITY_TO_QUEUE`), such as `{ 3 = 3 }`. It must be the queue of the
-    /// lossless class with the same number as the priority; all other priorities have no effect. Default: the queue of that class.
+    /// Queue that a PFC priority pauses at switches (SONiC: `MAP_PFC_PRIORITY_TO_QUEUE`), such as `{ 3 = 3 }`. The priority of a lossless
+    /// class has the number of the class and must pause the queue of the class. Entries for other priorities have no effect. Default: the
+    /// queue of the class.
     #[serde(default, skip_serializing_if = "NumberMap::is_empty")]
     pub(crate) pfc_priority_to_queue: NumberMap,
     /// Kind of the pauses that protect lossless classes. Default `"pfc"`.
@@ -167,7 +168,7 @@ pub(crate) enum CyclicRoutes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RoutingLoop {
-    /// Name of the switch whose hosts the packets never reach.
+    /// Name of the switch that connects the destination hosts. Packets for these hosts circulate in the loop.
     pub(crate) to: String,
     /// Names of the switches in the loop, at least two. Each passes the packets to the next one, and the last to the first. Other switches
     /// keep their routes.

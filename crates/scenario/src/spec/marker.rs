@@ -17,8 +17,8 @@ tagged! {
         "drop-tail" => DropTail(DropTail),
         /// Marking of every packet while the backlog exceeds one threshold, as DCTCP recommends (RFC 8257 §3.1).
         "threshold" => Threshold(Threshold),
-        /// Marking probability that grows with the current backlog, as in switches: 0 up to kmin, then growing to pmax at kmax, and 1 above
-        /// kmax.
+        /// Marking probability that grows with the current backlog, as in switches: 0 up to kmin, then growing to pmax just below kmax, and
+        /// 1 at or above kmax.
         "red" => Red(Red),
         /// Thresholds in proportion to the share of the link that each queue gets under round-robin or fair queueing (MQ-ECN, NSDI '16).
         "mq-ecn" => MqEcn(MqEcn),
@@ -51,7 +51,7 @@ pub(crate) struct Threshold {
     /// Threshold K: a size, a number of full packets, or the time that the link takes to send the backlog. Packets are marked if the
     /// backlog exceeds K.
     pub(crate) k: Depth,
-    /// Backlog that the threshold compares: queue, port or pool. Default `"queue"`.
+    /// Backlog that is compared with the threshold: of the queue, the port or the pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
     /// Point at which packets are marked. Default `"enqueue"`.
@@ -86,7 +86,7 @@ pub(crate) struct Red {
     pub(crate) kmax: Depth,
     /// Marking probability at a backlog just below kmax, above 0 and at most 1.
     pub(crate) pmax: f64,
-    /// Backlog that the thresholds compare: queue, port or pool. Default `"queue"`.
+    /// Backlog that is compared with the thresholds: of the queue, the port or the pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
     /// Point at which packets are marked. Default `"enqueue"`.
@@ -244,7 +244,7 @@ pub(crate) struct Ein {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EinAsReleased {
-    /// Number of dequeues that the detector's ring holds. Default 70.
+    /// Number of the most recent dequeues that the detector stores in a ring buffer. Default 70.
     #[serde(default = "seventy")]
     pub(crate) samples: u32,
     /// Backlog in packets above which CE is set in every packet. Default 15.

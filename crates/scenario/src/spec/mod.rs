@@ -267,13 +267,13 @@ pub(crate) struct Group {
     /// Any other setting, including a table with `kind`, replaces the setting in `[tcp]` completely. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Settings of the group's queue pairs that differ from `[roce]`. This table overrides `[roce]` by the rules by which the group's `tcp`
-    /// overrides `[tcp]`. Requires a workload with `transport = "roce"`. Default: none.
+    /// Settings of the group's queue pairs that differ from `[roce]`. This table overrides `[roce]` as the group's `tcp` overrides `[tcp]`.
+    /// Requires a workload with `transport = "roce"`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Roce>")]
     pub(crate) roce: Option<toml::Table>,
-    /// Settings of the group's NICs that differ from `host.nic`. This table overrides `host.nic` by the rules by which the group's `tcp`
-    /// overrides `[tcp]`. Default: none.
+    /// Settings of the group's NICs that differ from `host.nic`. This table overrides `host.nic` as the group's `tcp` overrides `[tcp]`.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
     /// Largest IP packet of the group's hosts, at most `topology.mtu`. A connection uses the smaller value of its two hosts. Default:

@@ -46,7 +46,8 @@ pub(crate) struct PfcStorm {
 }
 
 /// PFC watchdog of a NIC: if the NIC has paused its switch for the detection time without a break, it stops sending pauses, and drops
-/// packets when its receive buffer is full. The NIC may pause its switch again after a restoration time without a reason for a pause.
+/// packets when its receive buffer is full. A congested receive buffer and a PFC storm are reasons for a pause. After a restoration time
+/// without a reason, the NIC may pause its switch again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NicWatchdog {

@@ -75,7 +75,7 @@ pub(crate) struct Wrr {
     /// Order in which queues take turns. Default `"cyclic"`.
     #[serde(default)]
     pub(crate) order: Order,
-    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
+    /// Number of additional queues with strict priority over the other queues. They have the lowest queue numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -98,7 +98,7 @@ pub(crate) struct Dwrr {
     pub(crate) queues: u8,
     /// Data that each queue may send in a round, on average: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
-    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
+    /// Number of additional queues with strict priority over the other queues. They have the lowest queue numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -126,7 +126,7 @@ pub(crate) struct Wfq {
     /// Definition of WFQ's virtual time. Default `"gps"`.
     #[serde(default)]
     pub(crate) virtual_time: VirtualTime,
-    /// Number of additional queues that have strict priority over the other queues, and the lowest numbers. Default 0.
+    /// Number of additional queues with strict priority over the other queues. They have the lowest queue numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
     /// Queue of each class of service, as a list indexed by class (SONiC: `TC_TO_QUEUE_MAP`). The class of a packet is its DSCP, or the
@@ -234,8 +234,8 @@ pub(crate) struct HashedDrr {
     pub(crate) hash: FlowHash,
 }
 
-/// Buckets to which flows are hashed and which take turns; each sends one packet per turn. The defaults are those of ns-2, except for the
-/// hash and the drop rule.
+/// Stochastic Fairness Queueing. Flows are hashed to buckets, and the buckets take turns to send one packet each. The defaults are those of
+/// ns-2, except for the hash and the drop rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sfq {

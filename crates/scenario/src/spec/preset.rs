@@ -14,7 +14,8 @@ use crate::tagged;
 static PRESETS: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
 
-/// Key of a table in a preset. For each kind of congestion control, this table has the keys that are set only with that kind.
+/// Key of a table in a preset. This table has an inner table for each kind of congestion control: the keys that the preset sets only with
+/// this kind.
 const WHEN: &str = "when";
 
 /// Key of a table in a preset. An entry `a = "b"` of this table means that the preset computes the key `a` from the key `b` if the scenario
@@ -100,9 +101,9 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Updates the times in `set` that depend on another key. `follows` gives, for each such time, the path of the other key or a rule
-/// ([`before`]). If `given` has the other key, the time is computed from it. Values that are not times are ignored, because the checks of
-/// those keys report them.
+/// Updates the times in `set` that depend on another key. For each such time, `follows` gives the path of the other key or a rule
+/// ([`before`]). If `given` has the other key, the time is computed from the value of this key. A value in `given` that is not a time is
+/// ignored, because the check of its key reports it.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {
@@ -123,8 +124,8 @@ fn follow(set: &mut Table, follows: &Table, given: &Table) {
     }
 }
 
-/// Returns the time that `rule` derives from the given keys. `rule` has the path of a timeout (`before`) and the length of a clock tick
-/// (`tick`).
+/// Returns the longest delay of an acknowledgement in Linux for a timeout in `given`. `rule` has the path of the timeout (`before`) and the
+/// length of a clock tick (`tick`). Returns `None` if `given` has no such timeout.
 fn before(rule: &Table, given: &Table) -> Option<Duration> {
     Some(linux_delayed_ack(time_at(given, rule["before"].as_str()?)?, duration(&rule["tick"])?))
 }
@@ -136,8 +137,8 @@ fn duration(value: &Value) -> Option<Duration> {
 /// Returns the longest time for which Linux delays an acknowledgement if its minimum retransmission timeout is `least_timeout`: one clock
 /// tick less than the timeout, and at least one tick.
 ///
-/// In Linux, a timeout is a whole number of ticks. A timeout shorter than `tick` requires a kernel with shorter ticks, so the result is
-/// then the timeout itself.
+/// In Linux, a timeout is a whole number of ticks. If `least_timeout` is shorter than `tick`, the kernel must have shorter ticks. The
+/// timeout then counts as one tick, so the result is `least_timeout`.
 pub fn linux_delayed_ack(least_timeout: Duration, tick: Duration) -> Duration {
     let tick = tick.min(least_timeout).max(Duration(1));
     // tcp_delack_max: max(tcp_rto_min(sk), 2) - 1

@@ -93,7 +93,7 @@ pub(crate) enum Asking {
     /// Each client sends queries, at its own times.
     #[default]
     Each,
-    /// One client, which each query draws anew. The times of queries are common to all clients.
+    /// Each query draws its client. All clients share one sequence of query times.
     Drawn,
 }
 

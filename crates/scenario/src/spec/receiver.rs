@@ -31,7 +31,7 @@ pub(crate) struct Ictcp {
     /// Share of the link's rate that all connections together may use, above 0 and at most 1. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) share: f64,
-    /// Unused share of a window up to which the window may grow. Default 0.1.
+    /// Largest unused share of a window at which the window may grow. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) gamma1: f64,
     /// Unused share of a window above which the window shrinks. Default 0.5.

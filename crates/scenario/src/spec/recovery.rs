@@ -32,7 +32,7 @@ pub(crate) enum Recovery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rack {
-    /// Additional time, after two round trips, that a tail loss probe waits if only one segment is outstanding: a receiver may delay the
+    /// Time that a tail loss probe waits, in addition to two round trips, if only one segment is outstanding. The receiver may delay the
     /// acknowledgement of this segment. Default `delayed_ack.timeout`. Linux uses its minimum retransmission timeout, 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_delay: Option<Time>,
