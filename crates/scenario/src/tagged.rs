@@ -287,7 +287,7 @@ fn elsewhere(found: &str) -> Option<&'static str> {
     ELSEWHERE.into_iter().find(|(name, _)| *name == plain).map(|(_, remedy)| remedy)
 }
 
-/// Returns the name of the mechanism that Shallows does not model, if `found` is one.
+/// Returns the name in [`NOT_MODELLED`] that equals `found`, if there is one. Case does not matter, and `_` equals `-`.
 fn unmodelled(found: &str) -> Option<&'static str> {
     let plain = found.to_lowercase().replace('_', "-");
     NOT_MODELLED.into_iter().find(|name| *name == plain)

@@ -188,7 +188,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about quanta smaller than a full packet, with which a queue cannot send a full packet in every round.
+    /// Warns about quanta smaller than a full packet: a DWRR queue then skips rounds, and a WRR queue sends more than its quantum.
     fn short_quanta(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let shortest = |port: &port::Config| {

@@ -6,7 +6,8 @@
 pub struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes in network order. If their number is odd, a zero byte is added at the end (RFC 1071 §4.1), which does not change the sum.
+    /// Adds bytes in network order. If their number is odd, the last byte is the high half of a word, and the low half is zero (RFC 1071
+    /// §4.1).
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         let (pairs, last) = bytes.as_chunks::<2>();

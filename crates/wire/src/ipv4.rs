@@ -273,7 +273,7 @@ mod tests {
             prop_assert_eq!(Repr::parse(&bytes), Some((repr, &bytes[LEN..])));
         }
 
-        /// RFC 1624 §3: if the old checksum was correct, so is the updated one, whatever the other fields are.
+        /// RFC 1624 §3: the update of a correct checksum is a correct checksum for all values of the other fields.
         #[test]
         fn changes_in_place_are_those_of_a_new_header(repr in repr()) {
             let mut bytes = emitted(repr);

@@ -65,7 +65,8 @@ pub(crate) struct Roce {
     pub(crate) burst: Option<Size>,
 }
 
-/// Limits of a NIC on the data that its queue pairs send. They apply to all queue pairs of the NIC together, which the NIC serves in turns.
+/// Limits of a NIC on the data that its queue pairs send. The NIC serves its queue pairs in turns, and each limit applies to all of them
+/// together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NicSend {
@@ -114,8 +115,8 @@ pub(crate) enum Decrease {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cnp {
-    /// Shortest time between two CNPs of a queue pair. Default `"auto"`: `"4us"` for hosts with `dcqcn-connectx`, `"0s"` if it has the preset
-    /// `"hpcc-repo"`, and `"50us"` (DCQCN, SIGCOMM '15) for all other hosts.
+    /// Shortest time between two CNPs of a queue pair. Default `"auto"`: `"50us"` (DCQCN, SIGCOMM '15). For hosts with
+    /// `dcqcn-connectx`, `"auto"` means `"4us"` with the preset `"connectx"` and `"0s"` with the preset `"hpcc-repo"`.
     #[serde(default)]
     pub(crate) interval: Automatic<Time>,
     /// Time from the arrival of a marked packet to the CNP. Default `"0s"`.
@@ -150,8 +151,8 @@ tagged! {
         /// SEND: each message consumes a receive work request of the receiver.
         "send" => Send(Send),
         /// RDMA READ: the sender of a flow reads from memory of the receiver, so the data flows from the receiver to the sender. Requires
-        /// `recovery = "go-back-n"` that tolerates no reordering, and the congestion control `"none"`, or `"dcqcn"` or `"dcqcn-connectx"`
-        /// without a window.
+        /// `recovery = "go-back-n"` without tolerance of reordering. The congestion control must be `"none"`, `"dcqcn"` or
+        /// `"dcqcn-connectx"`, without a window.
         "read" => Read(Read),
     }
 }
@@ -171,8 +172,8 @@ pub(crate) struct Write {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
-    /// Largest number of READs of a queue pair that were requested and whose data has not fully arrived (`ibv_qp_attr.max_rd_atomic`), from
-    /// 1 to 255. Default 16. This limit takes effect if `connections.queue_depth` is larger.
+    /// Largest number of outstanding READs of a queue pair (`ibv_qp_attr.max_rd_atomic`), from 1 to 255. A READ is outstanding from its
+    /// request until all of its data has arrived. Default 16. This limit takes effect if `connections.queue_depth` is larger.
     #[serde(default = "sixteen", skip_serializing_if = "is_sixteen")]
     pub(crate) max_rd_atomic: u32,
 }
@@ -214,8 +215,9 @@ tagged! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GoBackN {
-    /// Tolerance of reordering: a responder holds packets that are ahead of the expected packet by at most this number of packets. It
-    /// considers the expected packet lost when a packet arrives that is further ahead. Default 0: each packet out of order is dropped.
+    /// Tolerance of reordering: a responder holds packets that are ahead of the expected packet by at most this number of packets. When a
+    /// packet arrives that is further ahead, the responder treats the expected packet as lost. Default 0: the responder drops each
+    /// packet out of order.
     #[serde(default)]
     pub(crate) reordering: u32,
 }

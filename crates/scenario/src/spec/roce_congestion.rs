@@ -104,7 +104,8 @@ pub(crate) struct ConnectX {
     /// Period of the checks for a decrease (`RATE_REDUCE_MONITOR_PERIOD`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decrease_period: Option<Time>,
-    /// Smallest factor of a decrease (`RPG_MIN_DEC_FAC`), from 0 to 1. A factor up to 0.5 has no effect.
+    /// Smallest factor of a decrease (`RPG_MIN_DEC_FAC`), from 0 to 1. A factor up to 0.5 has no effect, because a decrease
+    /// at most halves the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_decrease_factor: Option<f64>,
     /// Period of the increases (`RPG_TIME_RESET`).
@@ -170,8 +171,8 @@ pub(crate) struct Timely {
     /// Factor β of decreases, above 0 and at most 1. Default 0.8 (SIGCOMM '15); with kind `"timely-patched"`, 0.008 (CoNEXT '16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) decrease: Option<f64>,
-    /// Round-trip time T_low below which the rate always increases. With kind `"timely-patched"`, it is also the reference of decreases.
-    /// Default `"50us"`.
+    /// Round-trip time T_low below which the rate always increases. With kind `"timely-patched"`, decreases up to T_high are
+    /// proportional to the excess of the round-trip time over T_low. Default `"50us"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) low: Option<Time>,
     /// Round-trip time T_high above which the rate always decreases, at least `low`. Default `"500us"`.
@@ -184,8 +185,8 @@ pub(crate) struct Timely {
     /// 10 Mb/s at 10 Gb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) increase: Option<Speed>,
-    /// Increases that count towards the hyperactive increase: after five of them in a row, each adds five times δ. Default `"gradient"`; with
-    /// `preset = "hpcc-repo"`, `"all"`.
+    /// Increases that count towards the hyperactive increase: after five counted increases in a row, each further one adds five times δ.
+    /// Default `"gradient"`; with `preset = "hpcc-repo"`, `"all"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hyperactive: Option<Hyperactive>,
     /// Smallest rate. Default `"10Mbps"`; with `preset = "hpcc-repo"`, `"1Gbps"`.
@@ -279,13 +280,13 @@ pub(crate) struct Swift {
     /// Window of a new queue pair, from `min_window` to `max_window`. Default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first_window: Option<f64>,
-    /// Smallest window, above 0. Default: 10 bytes, as a fraction of a packet.
+    /// Smallest window in packets, above 0. Default: 10 bytes divided by the bytes of data in a full packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_window: Option<f64>,
     /// Largest window, at least `min_window`. Default 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_window: Option<f64>,
-    /// Number of timeouts in a row that reset the window to the smallest one, at least 1. Default 5.
+    /// Number of timeouts in a row that reset the window to `min_window`, at least 1. Default 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reset_after: Option<u32>,
 }
@@ -312,12 +313,12 @@ pub(crate) struct Hpcc {
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Whether each hop has its own utilisation and its own window, of which the smallest applies (`MULTI_RATE` of HPCC's repository).
+    /// Whether each hop has its own utilisation and its own window; the smallest window then applies (`MULTI_RATE` of HPCC's repository).
     /// Default: the hop with the highest utilisation determines the window, as in the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) per_hop: bool,
-    /// Whether acknowledgements that do not update the reference window leave out hops without a queue (`SAMPLE_FEEDBACK` of HPCC's
-    /// repository). Default: they include all hops, as in the paper.
+    /// Whether hops without a queue are ignored in acknowledgements that do not update the reference window (`SAMPLE_FEEDBACK` of HPCC's
+    /// repository). Default: every acknowledgement includes all hops, as in the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) skip_empty: bool,
 }
@@ -343,8 +344,8 @@ pub(crate) struct HpccPint {
     /// Smallest rate. Default `"100Mbps"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<Speed>,
-    /// Base of the logarithm of the utilisation that packets carry, from 1.001 to 2. All queue pairs with PINT have the same value. The
-    /// logarithm takes one byte if the base is about 1.05 or more, otherwise two. Default 1.05.
+    /// Base of the logarithm, from 1.001 to 2: packets carry the utilisation as a logarithm to this base. All queue pairs with PINT have
+    /// the same base. The logarithm takes one byte if the base is about 1.05 or more, otherwise two. Default 1.05.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) log_base: Option<f64>,
     /// Share of the acknowledgements that change the window, above 0 and at most 1. Default 1.
@@ -376,11 +377,11 @@ pub(crate) struct PowerTcp {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dctcp {
-    /// Weight g of the newest round-trip time in α, above 0 and at most 1. Default 1/16.
+    /// Weight g of the newest round-trip time in α, the average fraction of marked data. Above 0 and at most 1. Default 1/16.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gain: Option<f64>,
-    /// Increase of the rate after a round-trip time without a cut. Default: one packet in the round-trip time of the window, at least 1
-    /// Mb/s.
+    /// Increase of the rate after a round-trip time without a cut. Default: the rate that sends one packet in the round-trip time
+    /// `window.rtt`, at least 1 Mb/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) additive_increase: Option<Speed>,
     /// Smallest rate. Default `"1Gbps"`.
@@ -391,12 +392,12 @@ pub(crate) struct Dctcp {
     pub(crate) window: RateWindow,
 }
 
-/// Window of a control that computes only a rate.
+/// Window of a congestion control that computes only a rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RateWindow {
-    /// Round-trip time; the window is the number of bytes that a rate sends in this time. Default `"auto"`: the longest round-trip time
-    /// without queues between two hosts, with a full packet and its acknowledgement.
+    /// Round-trip time; the window is the number of bytes that the rate in `of` sends in this time. Default `"auto"`: the longest
+    /// round-trip time without queues between two hosts, with a full packet and its acknowledgement.
     #[serde(default)]
     pub(crate) rtt: Automatic<Time>,
     /// Rate from which the window is computed. Default `"current"`.

@@ -28,7 +28,8 @@ pub(crate) struct Switch {
     /// Token bucket that limits each port below the rate of its link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Time that a packet takes on the link if a marker drops it at dequeue: its transmission time (default, as in hardware), or none.
+    /// Time for which the link stays idle after a marker drops a packet at dequeue: the packet's transmission time (default, as in
+    /// hardware), or none.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
     /// Choice among the shortest paths of a connection if there are several. Default `"five-tuple"`.
@@ -77,7 +78,7 @@ pub(crate) struct PortOverride {
     /// Shaper of the ports that match this entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Time that a packet takes on the link if a marker of a matching port drops the packet at dequeue.
+    /// Time for which the link of a matching port stays idle after a marker drops a packet at dequeue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
 }
@@ -91,8 +92,8 @@ tagged! {
         "static-partition" => StaticPartition(StaticPartition),
         /// Shared pool: queues may grow as long as their pool has room.
         "complete-sharing" => CompleteSharing(CompleteSharing),
-        /// Shared pool: the limit of a queue is the product of alpha, the free part of its pool, its share among the congested queues of
-        /// its priority, and its drain rate (ABM, SIGCOMM '22).
+        /// Shared pool: the limit of a queue is alpha · *d*/*n* times the free part of its pool (ABM, SIGCOMM '22). *n* is the number of
+        /// congested queues of the same priority in the pool, and *d* is the drain rate of the queue as a share of the link's rate.
         "abm" => Abm(Abm),
     }
 }
@@ -156,8 +157,8 @@ pub(crate) struct CompleteSharing {
     pub(crate) cell: Option<Size>,
 }
 
-/// Shared pool: the limit of a queue is the product of alpha, the free part of its pool, its share among the congested queues of its
-/// priority, and its drain rate (ABM, SIGCOMM '22).
+/// Shared pool: the limit of a queue is alpha · *d*/*n* times the free part of its pool (ABM, SIGCOMM '22). *n* is the number of congested
+/// queues of the same priority in the pool, and *d* is the drain rate of the queue as a share of the link's rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abm {

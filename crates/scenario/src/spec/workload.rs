@@ -205,7 +205,7 @@ pub(crate) struct Persistent {
     /// Rule for a flow that finds every connection of its host pair busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
-    /// Largest number of messages of a queue pair that are posted and not complete. Values above 1 require `transport = "roce"` and
+    /// Largest number of unfinished messages that are posted to a queue pair. Values above 1 require `transport = "roce"` and
     /// `when_busy = "queue"`. Default 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(crate) queue_depth: u32,
@@ -376,7 +376,8 @@ pub(crate) struct Udp {
     /// Time after which no datagram is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
-    /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
+    /// Whether datagrams are ECN-capable. Markers drop datagrams without ECN instead of marking them. Sources do not react to marks.
+    /// Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
     /// Class of service (DSCP) of the workload's datagrams: a number from 0 to 63, or a rule. Default 0.
@@ -403,7 +404,7 @@ pub(crate) struct Ping {
     /// Bytes of data in each request, without IP and ICMP headers. Default `"56B"`, as in ping.
     #[serde(default = "ping_payload")]
     pub(crate) payload: Size,
-    /// Whether requests and replies are ECN-capable; markers drop those that are not. Default true.
+    /// Whether requests and replies are ECN-capable. Markers drop packets without ECN instead of marking them. Default true.
     #[serde(default = "yes")]
     pub(crate) ecn: bool,
     /// Class of service (DSCP) of requests and replies. Default 0.

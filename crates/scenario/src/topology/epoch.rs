@@ -28,8 +28,8 @@ pub enum LinkState {
     Up {
         /// Rate in bits per second.
         rate: Rate,
-        /// Delay, defined as in `Link::delay`. It must be at least `Link::delay`, because partitions and the end of a run rely on the
-        /// shortest delay. It may change only when a dead link returns, because packets in flight keep their order.
+        /// Delay, defined as in `Link::delay`. The new delay must be at least `Link::delay`, because partitions and the end of a run rely
+        /// on this lower bound. The delay may change only when a dead link returns, because packets in flight must not overtake each other.
         delay: Duration,
     },
 }

@@ -21,9 +21,9 @@ pub struct Lossless {
     pub ports: Vec<LosslessPort>,
     /// Pause time in a PFC frame, in quanta.
     pub quanta: u16,
-    /// Whether a pause lasts until the sender of the PFC frame ends it. Such a pause is not repeated.
+    /// Whether a pause lasts until the sender of the PFC frame ends the pause. If so, no further frames renew the pause.
     pub are_flags: bool,
-    /// Whether the groups of a switch share a pool of headroom, so that loss is possible.
+    /// Whether the priority groups of a switch share a pool of headroom. If so, packets are lost when too many groups pause at once.
     pub pooled: bool,
     /// PFC watchdog of the ports of switches.
     pub watchdog: Option<WatchdogConfig>,
@@ -43,7 +43,7 @@ pub struct LosslessPort {
     pub queues: [Option<u8>; PRIORITIES],
     /// Time from the arrival of a PFC frame at this port to its effect.
     pub response: Duration,
-    /// Headroom of each lossless group, and the bytes that it must hold; `None` at hosts.
+    /// Headroom of each lossless group, and the bytes that the headroom must hold; `None` at hosts.
     pub headroom: Option<Headroom>,
     /// Terms of SONiC's formula, if the headroom comes from this formula.
     pub sonic: Option<sonic_spectrum::Headroom>,

@@ -132,5 +132,5 @@ impl Network {
 /// First port number that a sender uses for connections; lower numbers are well-known ports.
 pub const FIRST_PORT: u16 = 1_024;
 
-/// Default port number on which receivers listen. A flow may have another one.
+/// Default port number on which receivers listen. A flow may use another port number.
 pub const SERVICE_PORT: u16 = 5_001;

@@ -19,7 +19,7 @@ pub struct Routing {
     edges: u32,
     /// Routes, indexed by switch and then by edge.
     routes: Box<[Route]>,
-    /// Links of all routes that have several links; those of one route are consecutive.
+    /// Links of all routes that have several links. The links of one route are consecutive.
     links: Box<[u32]>,
     ecmp: Ecmp,
 }

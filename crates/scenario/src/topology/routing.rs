@@ -69,7 +69,7 @@ fn longest(network: &Network, time: impl Fn(&Link) -> Duration) -> Duration {
 
 /// Returns the traffic on each link between switches, in the unit of `demand`, if paths of equal cost share traffic evenly.
 ///
-/// `demand(switch, target)` is the traffic from the hosts of a switch to those of the switch `target`.
+/// `demand(switch, target)` is the traffic from the hosts of `switch` to the hosts of `target`.
 pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let graph = Graph::of(network);
     let mut shares = vec![0.0; network.links.len()];
@@ -175,8 +175,8 @@ impl Graph {
         self.search_all(self.edges().collect()).0
     }
 
-    /// Returns the distance of each switch from `target` as a number of links, and all switches in ascending order of this distance. The
-    /// search can start at the target, because every cable has both directions.
+    /// Returns the distance of each switch to `target` as a number of links, and all switches in ascending order of this distance. The
+    /// search starts at the target: every cable has both directions, so distances to the target and from the target are equal.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         self.search_all(vec![target])
     }

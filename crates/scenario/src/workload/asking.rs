@@ -71,13 +71,13 @@ pub(crate) enum Arrivals {
     ClosedLoop(Duration),
 }
 
-/// Scheduled action. Actions at equal times are in the order of this enum: flows start after all other actions, in the order of their legs.
-/// The order in which actions were scheduled has no effect.
+/// Scheduled action. Actions at equal times run in the order of this enum: flows start after all other actions, in the order of their
+/// [`Leg`]s. The order in which actions were scheduled has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     /// Start of a query by an arrival process.
     Ask { process: u32 },
-    /// Expiry of a round's deadline.
+    /// Expiry of the deadline of a round of requests.
     Expire(RoundName),
     /// Start of a flow.
     Send(Leg),

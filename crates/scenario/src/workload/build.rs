@@ -113,7 +113,7 @@ impl Builder<'_, '_, '_> {
         self.traffic.pairs.push(pairs);
     }
 
-    /// Returns the size of the largest packet that all of these hosts accept.
+    /// Returns the size of the largest packet that every host in `hosts` accepts.
     fn mtu(&self, hosts: [&[HostId]; 2]) -> Bytes {
         let of = |&host: &HostId| self.hosts.groups[self.network.groups.of(host)].mtu;
         hosts.into_iter().flatten().map(of).min().unwrap_or(self.network.mtu)
@@ -457,8 +457,8 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. If the run has a stop time, the
-    /// workload counts as unbounded, so that the run lasts until that time.
+    /// Rejects a workload of datagrams or echo requests if neither its sources nor the run has a stop time. Counts the
+    /// workload as unbounded if the run has a stop time, so that the run lasts until that time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");

@@ -54,7 +54,8 @@ impl Lists {
 /// Dependencies between the flows of a list. A flow is identified by its index in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Dependency of each flow, up to the last flow that waits. `Flow::at` of a waiting flow is its delay after the signal.
+    /// Dependency of each flow. The vector ends with the last flow that waits. In a waiting flow, `Flow::at` is the delay from the signal
+    /// to the start of the flow.
     pub(crate) waits: Vec<Option<Wait>>,
     /// Signals that each flow emits when it is received.
     pub(crate) received: Lists,
@@ -87,7 +88,7 @@ impl Links {
         (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
     }
 
-    /// Returns the signals that a flow emits: first those for its receipt, then those for its acknowledgement.
+    /// Returns the signals that a flow emits: first the signals for its receipt, then the signals for its acknowledgement.
     fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }
@@ -152,7 +153,7 @@ impl Given {
     }
 }
 
-/// Current count of each signal, and the flows that it has released.
+/// Current count of each signal, and the flows that each signal has released.
 #[derive(Clone, Debug)]
 struct Signals {
     /// Flows that wait for each signal, in the order in which the signal releases them.
@@ -212,7 +213,7 @@ struct List {
 }
 
 impl Chain {
-    /// Creates the workload of these flows, each of which must be able to start.
+    /// Creates the workload of `flows` with the dependencies `links`. Every flow must be able to start.
     pub(crate) fn new(flows: Vec<Flow>, links: Links) -> Self {
         debug_assert_eq!(links.stuck(flows.len() as u32), None);
         let starting = (0..).zip(&flows).filter(|&(place, _)| links.wait_of(place).is_none());

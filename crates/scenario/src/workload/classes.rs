@@ -53,8 +53,8 @@ impl Classes {
         }
     }
 
-    /// Returns the highest result of `map` for the classes that flows can have. For a list of flows, returns the result for the highest
-    /// class in the list.
+    /// Applies `map` to each class that flows can have, and returns the highest result. For a list of flows, applies `map` only to the
+    /// highest class in the list.
     pub(crate) fn highest_of(&self, map: impl Fn(u8) -> u8) -> u8 {
         let up_to = |last| (0..=last).map(&map).max().unwrap_or_default();
         match self {
@@ -71,14 +71,15 @@ pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// Seed of the random streams for queries and listed flows. Each query and each listed flow has its own stream, because the order in
-    /// which they start depends on the network.
+    /// Seed of the random streams for queries and listed flows. Each query and each listed flow has its own stream, so its class does not
+    /// depend on the order of starts, which the network affects.
     own_seed: u64,
 }
 
 impl Classed {
-    /// Sets the classes of the flows of `workload` by the rule `classes`. `index`, the workload's index among those that send flows,
-    /// selects the random stream. Workloads of kind `udp` and `ping` are not counted, so they do not change the classes of flows.
+    /// Sets the classes of the flows of `workload` by the rule `classes`. `index` is the index of the workload among the workloads that
+    /// send flows, and selects the random stream. Workloads of kind `udp` and `ping` have no such index, so they do not change the classes
+    /// of flows.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
         let own_seed = Stream::new(seed, "query classes", index).next_u64();
         Self { workload, classes, stream: Stream::new(seed, "classes", index), own_seed }

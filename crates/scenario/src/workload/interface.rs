@@ -64,7 +64,7 @@ pub struct QueryRecord {
     pub start: Instant,
     /// Time at which the last iteration ended, by its last response or by its deadline. `None` if the query is unfinished.
     pub completed_at: Option<Instant>,
-    /// Number of workers' responses that a complete result has, over all iterations.
+    /// Number of workers' responses in a complete result, over all iterations.
     pub responses: u32,
     /// Number of workers' responses that the client received in time, over all iterations.
     pub in_time: u32,
@@ -122,8 +122,8 @@ pub struct Arrivals {
     pub queries: f64,
 }
 
-/// Returns the number of events if one occurs at `start` and another after every `gap` picoseconds. The result is at most `most`; events
-/// after `end` do not count.
+/// Returns the number of events from `start` to `end`, at most `most`. The first event occurs at `start`, and `gap` picoseconds lie between
+/// two events. The result is not rounded.
 pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
     let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
     most.map_or(f64::INFINITY, |most| most as f64).min(until)
@@ -147,7 +147,8 @@ pub enum Next {
     Until(Instant),
     /// No flow until one of the workload's flows completes.
     Wait,
-    /// No further flow. Workloads that react to their flows return `Done` only if they run at all hosts.
+    /// No further flow. Exception: a workload of queries that runs at only some hosts can start more flows, because requests can still
+    /// arrive from other hosts.
     Done,
 }
 
@@ -174,8 +175,8 @@ pub trait Workload: fmt::Debug + Send {
     /// the flow's receiver, `Acked` at its sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// Returns the records of the queries that have started so far and whose clients are hosts of the workload, in the order of their
-    /// starts.
+    /// Returns the records of queries, in the order of their starts. A query has a record if it has started and its client is a host of the
+    /// workload.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

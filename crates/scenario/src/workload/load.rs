@@ -129,8 +129,8 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Returns whether a port of this kind is at one end of a cable between a switch with hosts and another switch. All such uplinks of a
-/// switch carry equal shares, and so do all such downlinks.
+/// Returns whether a port of this kind is at one end of a cable between a switch with hosts and another switch. The uplinks from one
+/// switch with hosts carry equal traffic, and so do the downlinks to that switch.
 fn is_next(kind: PortKind) -> bool {
     matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
 }

@@ -1,7 +1,7 @@
 //! Flows that arrive at random times between random pairs.
 //!
 //! One Poisson process serves the whole workload. Times, pairs and sizes come from separate streams, so the *k*-th flow has the same pair
-//! and size at any load and under any scheme.
+//! and size at any load and under any compared scheme.
 
 use std::sync::Arc;
 

@@ -187,7 +187,8 @@ impl Queries {
         self.plan_next(process);
     }
 
-    /// Opens a round of requests. If there are no requests, the responses of all workers that this round covers are scheduled at once.
+    /// Opens a round and schedules its requests. If workers respond without requests, schedules the responses of all workers below the
+    /// requester instead.
     fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);

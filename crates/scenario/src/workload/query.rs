@@ -84,7 +84,7 @@ impl QueryPlan {
         self.members[member as usize].below.is_empty()
     }
 
-    /// Returns the range of members to which `asker` sends requests, and the maximum time for which it waits for their responses.
+    /// Returns the range of members to which `asker` sends requests, and the maximum time for which `asker` waits for responses.
     pub(super) fn asked_by(&self, asker: Asker, config: &Config) -> (Range<u32>, Option<Duration>) {
         match asker {
             Asker::Client => (0..self.direct, config.deadline),
@@ -95,8 +95,8 @@ impl QueryPlan {
         }
     }
 
-    /// Draws the delay of a member's request. Every leg has its own stream, so the order in which responses arrive does not change the
-    /// draws.
+    /// Draws the delay of a member's request, or of its response if there are no requests. Each member has its own stream in each
+    /// iteration, so the order in which responses arrive does not change the delays.
     pub(super) fn delay(&self, member: u32, iteration: u16, jitter: Duration) -> Duration {
         if jitter == Duration::ZERO {
             return jitter;

@@ -75,7 +75,7 @@ impl Workload for Schedule {
     }
 }
 
-/// Workload of rounds, in each of which every sender sends to every receiver at once.
+/// Workload of rounds. In each round, every sender sends to every receiver at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Incast {
     config: IncastConfig,
