@@ -52,7 +52,7 @@ impl Event for Tick {
     }
 }
 
-/// A thousand entities that fire again after a random delay: the hold model of Jones (CACM '86).
+/// A thousand pending events. Each event that fires is scheduled again after a random delay: the hold model of Jones (CACM '86).
 struct Hold {
     stream: Stream,
     sum: u64,

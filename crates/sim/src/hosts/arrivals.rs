@@ -1,4 +1,5 @@
-//! Arrivals at a host: packets pass its NIC, which may hold them for coalescing, and the host's agent processes each of them.
+//! Arrivals at a host. Each packet passes the host's NIC, which may hold it for coalescing. The NIC's agent, if the NIC has one, and then
+//! the host process the packet. Packets of queue pairs bypass coalescing and the agent.
 
 use shallows_core::packet::{Header, HostId, PacketKind};
 
@@ -8,7 +9,8 @@ use crate::hosts::packet::PacketRef;
 use crate::hosts::{Driver, Hosts, Timer};
 
 impl Hosts {
-    /// Passes a packet to the NIC, which may hold it for coalescing.
+    /// Passes a packet through the NIC of its destination, which may hold the packet for coalescing. Packets of queue pairs go to the host
+    /// at once.
     #[inline(never)]
     pub(super) fn meet_nic(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         if packet.is_of_queue_pair() {

@@ -36,7 +36,7 @@ impl Place {
     }
 }
 
-/// Value of `twin` for a side without a twin.
+/// Value of `twin` in a sender or receiver without a twin.
 pub(crate) const NO_TWIN: u32 = u32::MAX;
 
 /// Sending side of a connection.
@@ -55,10 +55,10 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Time of the earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Numbers of the sender's timeouts and retransmissions that do not count for the current flow: those before the flow began, and those
-    /// of later messages.
+    /// Number of timeouts before the current flow became current, and number of retransmissions of data outside the current flow.
+    /// [`Self::repairs`] subtracts both numbers from the sender's totals.
     pub(crate) before: (u32, u32),
-    /// Longest time between two acknowledgements of new data during the current flow.
+    /// Longest time without an acknowledgement of new data since the start of the current flow.
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
@@ -72,7 +72,7 @@ pub(crate) struct SenderSide {
     pub(crate) place_in_pool: u32,
     /// Workload for which the connection was opened; 0 for the direction of answers.
     pub(crate) workload: u16,
-    /// Whether every change of the sender is recorded during its flow.
+    /// Whether every change of the sender is recorded during the current flow.
     pub(crate) traced: bool,
     /// The NIC's account of the sender: the sender's bytes in the NIC's queue, and the progress of its burst.
     pub(crate) account: Account,
@@ -116,10 +116,11 @@ pub(crate) struct ReceiverSide {
     /// byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// Number of the sender's timeouts during the newest flow, according to the data that has arrived so far.
+    /// Number of the sender's timeouts during the newest flow: the largest number in the framing of its data that has arrived so far.
     pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
-    /// Longest time between two arrivals of data from the newest flow, in order or not.
+    /// Longest time without an arrival of data from the newest flow, since the flow started at its sender. Data that arrives out of order
+    /// also counts as an arrival.
     pub(crate) gap: Gap,
     /// Whether no more data will arrive; the receiver is then removed after its last acknowledgement.
     pub(crate) is_done: bool,

@@ -15,7 +15,7 @@ pub(crate) struct Duplex {
     asked: BTreeMap<(u16, Request), u32>,
 }
 
-/// Request, identified by query, member and iteration.
+/// Request, identified by its query, its host among the members of the query, and its iteration.
 type Request = (u32, u32, u16);
 
 fn request(leg: Leg) -> Request {

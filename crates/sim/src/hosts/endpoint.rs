@@ -28,8 +28,7 @@ pub(crate) enum Endpoint {
     QueuePair(Box<SendQueue>),
 }
 
-/// Send queue of a queue pair. [`Endpoint`] boxes the send queue in its only variant besides TCP, so that TCP connections need no memory
-/// for a send queue.
+/// Send queue of a queue pair. [`Endpoint`] stores a send queue in a box, so that TCP connections need no memory for a send queue.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     pub(crate) requesting: Requesting,
@@ -331,7 +330,8 @@ pub(crate) enum Responding {
 #[derive(Debug)]
 pub(crate) struct Messages {
     responder: Responder,
-    /// Messages that follow the receiver's current flow and of which packets have arrived, in the order of their data.
+    /// Messages after the receiver's current flow, in the order of their data. A message is in this list once one of its packets has
+    /// arrived.
     pub(super) later: VecDeque<Arriving>,
 }
 
@@ -376,8 +376,8 @@ impl Reads {
         ControlState { rate: self.responder.pace().rate, alpha: self.responder.alpha(config) }
     }
 
-    /// Adds a flow's READ if the responder still has to send responses to it. `traces` returns whether every change of the responder is
-    /// reported.
+    /// Adds the READ of `flow` if the responder still has to send responses to this READ and the READ is not yet listed. `traces` returns
+    /// whether every change of the responder is reported.
     pub(super) fn ask(&mut self, flow: u32, bytes: Range<u64>, traces: impl FnOnce() -> bool) {
         if self.responder.owes(&bytes) && self.asked.iter().all(|asked| asked.flow != flow) {
             self.asked.push(Asked { flow, bytes, traced: traces() });

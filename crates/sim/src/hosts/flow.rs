@@ -154,8 +154,9 @@ impl Flows {
     }
 
     /// Merges the records of all partitions. If the sender and the receiver of a flow are in different partitions, the two records of the
-    /// flow become one. Returns the records in order of arrival, and the number that each flow had during the run. Flows from one source
-    /// have numbers that are `step` apart; if `step` is 1, a number is a position in the order of arrival.
+    /// flow become one. Returns the records in order of arrival, and the number that each flow had during the run. Flows that one partition
+    /// named have numbers that are `step` apart, and so have flows that were drawn in advance. If `step` is 1, a number is a position in
+    /// the order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);

@@ -2,7 +2,7 @@
 
 use shallows_core::{Duration, Instant};
 
-/// Longest time between two events of the same kind since the start of a flow.
+/// Longest time without an event of one kind (such as an arrival of data) since the start of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gap {
     since: Instant,

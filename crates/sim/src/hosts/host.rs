@@ -97,7 +97,8 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with the transport `of`, whose number is `transport`. Returns the slot of the sender.
+    /// Opens a connection from this host. `of` is the transport of the connection; `transport` is the number of this transport. Returns the
+    /// slot of the sender.
     pub(crate) fn open(&mut self, of: &Transport, transport: u16, address: Address, persistent: bool) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
@@ -166,8 +167,8 @@ impl Host {
         self.names.prefetch(key(header.source, name));
     }
 
-    /// Creates the receiver of a new connection to this host, with the transport `of`, whose number is `transport`. Returns the receiver's
-    /// slot.
+    /// Creates the receiver of a new connection to this host. `of` is the transport of the connection; `transport` is the number of this
+    /// transport. Returns the receiver's slot.
     #[cold]
     pub(crate) fn admit(&mut self, of: &Transport, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);

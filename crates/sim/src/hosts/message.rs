@@ -1,4 +1,4 @@
-//! Messages of a queue pair after its current flow: those that the sender has posted, and those for which packets have reached the
+//! Messages of a queue pair after its current flow: messages that the sender has posted, and messages of which packets have reached the
 //! receiver.
 
 use shallows_core::Instant;
@@ -28,9 +28,10 @@ pub(crate) struct Arriving {
     pub(crate) flow: FlowNumber,
     /// Sequence number of the first byte.
     pub(crate) start: u64,
-    /// Number of the sender's timeouts during the message, according to the data that has arrived so far.
+    /// Number of the sender's timeouts during the message: the largest number in the framing of its data that has arrived so far.
     pub(crate) timeouts: u32,
-    /// Longest time between two arrivals of data from the message, in order or not.
+    /// Longest time without an arrival of data from the message, since the message was posted. Data that arrives out of order also counts
+    /// as an arrival.
     pub(crate) gap: Gap,
 }
 

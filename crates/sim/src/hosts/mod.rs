@@ -77,7 +77,7 @@ pub(crate) trait Driver {
     /// Puts a packet into the NIC queue of its source. Returns whether the packet leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// Returns the next data packet that a NIC has dropped, and the host of that NIC. Called only if at least one NIC handles departures.
+    /// Returns the next data packet that a NIC has dropped, and the host of that NIC. Called only if at least one NIC has backpressure.
     fn dropped(&mut self) -> Option<(HostId, Queued)>;
 
     /// Schedules a call of [`Hosts::on_timer`] at this time.
@@ -90,7 +90,8 @@ pub(crate) trait Driver {
     /// change of the sender must be reported.
     fn traces(&mut self, flow: u32, place: Place, bytes: Range<u64>) -> bool;
 
-    /// Announces a request of a flow's READ at the responder in `place`. Returns whether every change of the responder must be reported.
+    /// Announces that a request of the READ of `flow` has reached the responder in `place`. Returns whether every change of the responder
+    /// must be reported.
     fn traces_responder(&mut self, flow: u32, place: Place) -> bool;
 
     /// Receives an event of a flow.
@@ -330,7 +331,7 @@ impl Hosts {
         Some((senders, reads.counts()))
     }
 
-    /// Adds the counts of a queue pair that is removed, if there are any.
+    /// Adds the counts of a removed queue pair to the counts of closed queue pairs. Does nothing for `None`.
     fn keep_counts(&mut self, counts: Option<(Senders, QueuePairCounts)>) {
         if let Some((senders, counts)) = counts {
             *self.closed_queue_pairs.entry(senders).or_default() += counts;

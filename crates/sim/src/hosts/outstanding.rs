@@ -155,7 +155,7 @@ impl ReceiverSide {
         self.gap.end(now);
     }
 
-    /// Returns the messages that follow the current flow and of which packets have arrived, in order.
+    /// Returns the messages after the current flow, in the order of their data. Only messages with at least one arrived packet are listed.
     pub(super) fn later(&self) -> impl Iterator<Item = &Arriving> {
         self.receiver.messages().into_iter().flat_map(|messages| &messages.later)
     }

@@ -186,7 +186,7 @@ pub(crate) enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowFraming {
     pub(crate) flow: FlowNumber,
-    /// Number of the sender's timeouts since the flow was handed to the connection.
+    /// Number of the sender's timeouts since the flow became the current flow of its connection.
     pub(crate) timeouts: u32,
     /// Sequence number of the flow's first byte.
     pub(crate) start: u64,

@@ -73,7 +73,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// If [`Self::add`] would panic.
+    /// If the pool has 2^32 connections, for which no machine has memory.
     pub fn add_busy(&mut self, slot: u32) -> u32 {
         self.insert(Pooled { slot, flows: 1 })
     }

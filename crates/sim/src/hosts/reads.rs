@@ -1,7 +1,8 @@
 //! Queue pairs with READs at their hosts. The host that opens the connection requests data, and the other host, the receiving side of the
 //! connection, sends it.
 //!
-//! Requests and CNPs leave at once. At most one response of a queue pair waits in the NIC's queue, as with packets of other operations.
+//! Requests and CNPs leave at once. At most one response of a queue pair waits in the NIC's queue. The same limit applies to the packets of
+//! WRITEs and SENDs.
 
 use shallows_core::Bytes;
 use shallows_core::Instant;
@@ -54,8 +55,8 @@ impl Hosts {
         Some((header, ReadRequestPacket { request, framing, name }))
     }
 
-    /// Processes a request at the responder. The responder exists from the first request until another connection uses the slot, because
-    /// only the requester detects that all responses have arrived.
+    /// Processes a request at the responder. The first request creates the responder. The responder stays until another connection uses the
+    /// requester's slot, because only the requester detects that all responses have arrived, and sends no notice.
     pub(super) fn receive_read_request(
         &mut self,
         header: &Header,

@@ -222,8 +222,8 @@ impl Framing {
 }
 
 impl ReceiverSide {
-    /// Handles a timer event at the time `now`. Returns whether the receiver must act: its deadline has come, and no earlier event has
-    /// replaced this one.
+    /// Handles a timer event at the time `now`. Returns whether the receiver must act: this event is the earliest pending event of the
+    /// receiver, and the deadline has come.
     pub(super) fn take_timer(&mut self, now: Instant) -> bool {
         if self.timer_at != now {
             return false;

@@ -71,9 +71,11 @@ impl Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// Kind of the connections of each workload. Each distinct `tcp` table is a kind; kind 0 has the hosts' own settings.
+    /// Kind of the connections of each workload that sends flows. Kind 0 is TCP with the hosts' own settings. Each distinct `tcp` table of
+    /// a workload is another kind, and so is each distinct configuration of queue pairs.
     kinds: Vec<u16>,
-    /// Transport numbers of sender and receiver, for each kind of connection, sending group and receiving group.
+    /// Transport numbers of sender and receiver, for each combination of connection kind, group of the sending host and group of the
+    /// receiving host.
     of_sides: Vec<[u16; 2]>,
     /// Transport numbers of sender and receiver for answers that use the connections of their requests, indexed like `of_sides`. Empty if
     /// no workload has such answers.

@@ -30,8 +30,8 @@ impl<T: Copy + Default> Network<T> {
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
     }
 
-    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network; `None` if that
-    /// delay is zero.
+    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network, which limits
+    /// the length of a time window. It is `None` if this delay is zero.
     pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
@@ -83,7 +83,7 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// Returns the nodes of a site, and the near ends of the links that leave these nodes.
+/// Returns the nodes of a site (partition), and the near ends of the links that leave these nodes.
 fn near_ends<T: Copy + Default>(
     experiment: &Experiment,
     site: &Site,
@@ -117,8 +117,8 @@ fn first_links(network: &NetworkConfig) -> Vec<u32> {
     first
 }
 
-/// Returns the far ends of links: first of the links that leave nodes of this site, then of the links from other sites. `hosts` is the
-/// number of hosts in this site; `first` is the result of [`first_links`].
+/// Returns the far ends of links. The far ends of links that leave nodes of this site (partition) come first, and the far ends of links
+/// from other partitions follow. `hosts` is the number of hosts in this site; `first` is the result of [`first_links`].
 fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<FarEnd> {
     let hosts_bucket = site.nodes.count() - hosts;
     let wire = |number: u32| {

@@ -232,7 +232,7 @@ mod tests {
         packets.iter().map(|packet| packet.at.0).collect()
     }
 
-    /// Returns the packets of each bucket in the open time window. Packets that arrive later are placed again.
+    /// Returns the packets that arrive in the open time window, each with its bucket. Puts later packets back into the calendar.
     fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
         let end = calendar.start() + WINDOW;
         let (due, mut found) = (calendar.take_due(), Vec::new());

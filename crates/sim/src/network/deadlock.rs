@@ -84,12 +84,12 @@ impl Pauses {
     }
 }
 
-/// Returns the first of the `stuck` senders whose pause stops the queue `wait`; `None` if there is no such sender.
+/// Returns the first sender of the queue `wait` that is in `stuck`; `None` if no sender of this queue is in `stuck`.
 fn next(wait: (u32, u8), stuck: &BTreeMap<Sender, &Group>) -> Option<Sender> {
     in_queue(wait).find(|sender| stuck.contains_key(sender))
 }
 
-/// Returns the senders whose pauses stop a queue.
+/// Returns the senders of a queue: one for each class of the queue. A pause of any of these senders stops the queue.
 fn in_queue((link, classes): (u32, u8)) -> impl Iterator<Item = Sender> {
     (0..PRIORITIES as u8).filter(move |class| classes >> class & 1 == 1).map(move |class| (link, class))
 }

@@ -177,8 +177,8 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// Returns how many partitions each of `threads` threads runs. The division may have more threads than `threads`; each thread then runs
-    /// the partitions of several neighbouring threads of the division.
+    /// Returns the number of partitions that each thread runs if the run uses `threads` threads. If the division has more threads, each
+    /// thread of the run takes the partitions of several neighbouring threads of the division.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();

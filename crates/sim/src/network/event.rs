@@ -3,8 +3,8 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Event at one entity, such as a link or a host. A timer that moves first earlier and then later can cause two equal events; the second
-/// event has no effect.
+/// Event at one entity, such as a link or a host. If a timer moves to an earlier time, its old event stays pending. If the timer then moves
+/// back, two equal events can be pending; the second event has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
@@ -71,8 +71,8 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Width in bits of each half of the index bits in the event of a link. The upper half is the link's rank, which orders events. The lower
-/// half is the link's place: the index of the link's near or far end.
+/// Number of bits of a link's rank, and of a link's place, in the index of an event. The upper half of the index is the rank, which orders
+/// events. The lower half is the place: the index of the link's near or far end.
 pub(crate) const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {

@@ -13,7 +13,8 @@ use crate::network::event::{LINK_BITS, LinkRank};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FairOrder {
     seed: u64,
-    /// Number of values of a rank's low bits; a power of two. The low bits identify the link, and order links whose random bits are equal.
+    /// Number of different values of a rank's low bits: the number of links, rounded up to a power of two. The low bits identify the link,
+    /// and order links whose random bits are equal.
     links: u64,
 }
 

@@ -55,13 +55,13 @@ pub struct Network<T> {
     /// Near ends of links, each with its port. The links of one node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends of links: first of `links`, at the same indices, then of the links from other partitions.
+    /// Far ends of links. The far ends of `links` come first, at the same indices, and the far ends of links from other partitions follow.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
     /// Whether switches run window by window: in each time window, one switch after the other processes all its packets. Otherwise switches
     /// run event by event.
     by_window: bool,
-    /// Whether NICs also send without events while switches run in time windows. Allowed only if no host reacts to departures.
+    /// Whether NICs also send without events while switches run in time windows. True only if no host reacts to departures.
     nics_by_window: bool,
     /// Packets in flight while switches run in time windows. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
@@ -171,7 +171,7 @@ pub trait Driver<T> {
     /// counts.
     fn lose(&mut self, exit: u32) -> Lost;
 
-    /// Announces the next packet that arrives on a link that ends at `target`, so that the driver can prefetch the packet's data.
+    /// Announces the packet that arrives next on a link to `target`, so that the driver can prefetch the packet's data.
     fn expect(&self, target: Target, payload: T);
 
     /// Releases the payload of a packet that a port has dropped or a link has lost. `host` is the host whose NIC has dropped the packet, or
@@ -517,7 +517,7 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight in this
-    /// partition, modulo 2⁶⁴ if frames have crossed to other partitions.
+    /// partition. If PFC frames have crossed to other partitions, only the sum over all partitions, modulo 2⁶⁴, is exact.
     ///
     /// # Panics
     ///

@@ -149,8 +149,9 @@ impl<T> Lossless<T> {
         *if by_watchdog { &mut counts.dropped_by_watchdog } else { &mut counts.refused } += 1;
     }
 
-    /// Checks the ingress accounting. Returns the number of PFC frames in flight, minus the number of packets in receive buffers. If the
-    /// network has several partitions, the number is modulo 2^64.
+    /// Checks the ingress accounting. Returns the number of PFC frames in flight, minus the number of packets in receive buffers, modulo
+    /// 2^64. With several partitions, only the sum over all partitions is exact, because one partition counts a frame as sent and another
+    /// as received.
     pub(super) fn audit(&self) -> u64 {
         self.books.iter().flatten().for_each(IngressBook::audit);
         let held: usize = self.receivers.values().map(ReceiveBuffer::packets).sum();

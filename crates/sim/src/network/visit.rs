@@ -473,7 +473,8 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
-    /// Sets whether NICs also send without events while switches run in time windows. Allowed only if no host reacts to departures.
+    /// Sets whether NICs also send without events while switches run in time windows. `do_so` must be false if any host reacts to
+    /// departures.
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;

@@ -55,7 +55,7 @@ impl CriticalPath {
         }
     }
 
-    /// Returns each number of cores, with the upper bound on its speed-up over one core.
+    /// Returns each number of cores, with the upper bound on the speed-up of the run over one core.
     pub(crate) fn speed_ups(&self) -> Vec<(u32, f64)> {
         let speed_up = |dealt: &Dealt| (dealt.cores, self.events as f64 / dealt.longest.max(1) as f64);
         self.dealt.iter().map(speed_up).collect()

@@ -28,7 +28,8 @@ pub(crate) struct Observers {
     begun: BTreeMap<u32, Begun>,
     /// Trace of each traced flow that begins in another partition. An entry is removed when the first request of the flow's READ arrives.
     coming: BTreeMap<u32, u16>,
-    /// Responders of traced READs, by the flow's name. When a responder has no responses left to send at a record, its entry is removed.
+    /// Responders of READs that are traced at intervals, by the flow's name. An entry is removed at the first record at which the responder
+    /// has no responses left to send.
     responders: BTreeMap<u32, Place>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,

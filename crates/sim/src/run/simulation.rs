@@ -231,7 +231,8 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Writes those captured packets that no later packet can precede. With several partitions, these are all captured packets.
+    /// Writes the captured packets of times before the current time, because later packets cannot precede them. With several partitions, or
+    /// after the end of the run, writes all captured packets.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -361,8 +362,8 @@ impl Simulation {
         }
     }
 
-    /// Returns each number of cores, with an upper bound on its speed-up over one core. The bound assumes that all events take equal time
-    /// and all other work takes none. Empty unless [`Self::follow_critical_path`] was called.
+    /// Returns each number of cores, with an upper bound on the speed-up of the run over one core. The bound assumes that all events take
+    /// equal time and all other work takes none. Empty unless [`Self::follow_critical_path`] was called.
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()

@@ -15,7 +15,7 @@ pub(crate) struct ThreadCount {
     current: u32,
     /// Number of threads that is being tried instead of `current`; `None` between two trials.
     trial: Option<u32>,
-    /// Index, in the list `candidates` of [`Self::candidate`], of the number of threads that the next trial considers first.
+    /// Candidate that the next trial considers first: 0 for one thread, 1 for half the current number, 2 for twice this number; modulo 3.
     next: usize,
     /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
     /// first measurement.

@@ -19,7 +19,7 @@ pub(crate) struct Limits {
     waiting: VecDeque<u32>,
     /// Whether the queue pair in a slot waits for its turn.
     waits: Vec<bool>,
-    /// Queue pair whose turn it is.
+    /// Slot of the queue pair that has begun its turn and has not yet sent.
     turn: Option<u32>,
     /// Messages that were posted, each with the time at which the NIC may send it, the slot of its queue pair, and its flow.
     posted: VecDeque<(Instant, u32, u32)>,
@@ -63,7 +63,8 @@ impl Limits {
         self.next = now + read.max(self.config.packet_time);
     }
 
-    /// Takes the queue pair whose turn it is now from the waiting queue pairs, and returns its slot.
+    /// Removes the first queue pair from the waiting queue pairs and begins its turn; returns its slot. Returns `None` if no packet may
+    /// leave now or no queue pair waits.
     pub(crate) fn begin_turn(&mut self, now: Instant) -> Option<u32> {
         self.turn = None;
         if self.next > now {

@@ -1,10 +1,14 @@
 //! Adaptive wait of packets in a receive queue of a NIC (DIM, dynamic interrupt moderation).
 //!
 //! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels of waiting. After every 64 interrupts,
-//! the algorithm compares the rates of bytes, packets and interrupts with the previous rates. It continues in the same direction while the
-//! rates improve, and turns when they get worse. It stays at a level if both neighbouring levels are worse. More bytes per second are
-//! better. If the bytes are equal, more packets per second are better; if the packets are equal too, fewer interrupts per second are
-//! better.
+//! the algorithm compares the rates of bytes, packets and interrupts with those of the previous measurement. If the rates are better, it
+//! makes another step in the same direction. If they are worse or the same, it turns and makes a step in the other direction. It parks
+//! (stays at its level) after at least two steps in one direction and one better step back, or if there is no further level. It leaves this
+//! level when the rates change. After ten steps without parking, it rests for ten measurements.
+//!
+//! More bytes per second are better. If the rates of bytes differ by at most a tenth, more packets per second are better. If the rates of
+//! packets also differ by at most a tenth, fewer interrupts per second are better. If all three rates differ by at most a tenth, they count
+//! as the same.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -22,10 +26,12 @@ pub(crate) struct Limits {
 pub(crate) struct Moderation {
     level: usize,
     direction: Direction,
-    /// Steps up since the algorithm last parked or turned upwards; `down` counts the steps down since it last parked or turned downwards.
+    /// Steps up since the algorithm last parked (stopped at a level) or turned upwards; `down` counts the steps down since it last parked
+    /// or turned downwards.
     up: u8,
     down: u8,
-    /// Steps since the algorithm was last at the optimum; after [`TIRED`] steps, it rests.
+    /// Steps since the algorithm was last at the optimum. After [`TIRED`] steps, the algorithm rests; the number then falls by one with
+    /// each measurement, and the rest ends at zero.
     tired: u8,
     /// Start of the current measurement; `count` has the counts since then.
     since: Instant,
@@ -38,9 +44,9 @@ pub(crate) struct Moderation {
 enum Direction {
     Up,
     Down,
-    /// The level stays at the optimum until the rates change.
+    /// The level stays at the optimum until a rate changes by more than a tenth.
     OnTop,
-    /// The level stays the same for a while after too many steps.
+    /// The level stays the same for [`TIRED`] measurements after too many steps.
     Resting,
 }
 
@@ -150,7 +156,8 @@ impl Moderation {
         }
     }
 
-    /// Returns whether the algorithm has gone one level past the best level and back.
+    /// Returns whether the current level is an optimum: the algorithm has made at least two steps in one direction and then one step back.
+    /// If the algorithm is parked, returns true.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,
@@ -246,8 +253,8 @@ mod tests {
         assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
     }
 
-    /// Returns the levels after each measurement of a moderation that has parked at `level` while 1,000 packets arrived per microsecond.
-    /// From then on, `packets(level)` packets arrive per microsecond.
+    /// Returns the level after each measurement. The algorithm begins parked at `level`, with previous rates of 1,000 bytes and 1,000
+    /// packets per second. In each measurement, `packets(level)` bytes and as many packets arrive per second.
     fn levels_from(level: usize, rounds: usize, packets: impl Fn(usize) -> u64) -> Vec<usize> {
         let rates = |each: u64| Rates { bytes: each, packets: each, interrupts: 1 };
         let mut moderation =

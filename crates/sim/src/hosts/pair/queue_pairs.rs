@@ -155,12 +155,14 @@ fn a_message_that_waits_does_not_go_to_a_queue_pair_that_has_just_ended() {
     assert_eq!(wire.tally.flows_failed, 3);
 }
 
-/// One queue pair with three outstanding messages, whose recovery holds packets above a gap.
+/// One queue pair with at most three outstanding messages. Its receiver keeps packets that arrive after a missing packet (selective
+/// repeat).
 const OUTSTANDING: &str = "[roce]\nmtu = '1000B'\ntimeout = '80us'\nretry_count = 0\nrecovery = 'selective-repeat'\n\
      [[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\ntransport = 'roce'\n\
      connections = { kind = 'persistent', when_busy = 'queue', queue_depth = 3 }\n";
 
-/// Runs messages of these sizes, of which one is posted every microsecond. Returns the wire and the records of the flows.
+/// Posts messages of these sizes, one every microsecond, and runs until all events have fired. Returns the wire and the records of the
+/// flows.
 fn post(sizes: &[u64], mut wire: TestWire) -> (TestWire, Vec<FlowRecord>) {
     let mut hosts = hosts_of(OUTSTANDING);
     for (number, &size) in (0..).zip(sizes) {
@@ -173,7 +175,7 @@ fn post(sizes: &[u64], mut wire: TestWire) -> (TestWire, Vec<FlowRecord>) {
     (wire, records)
 }
 
-/// Returns the longest gaps between acknowledgements of each flow.
+/// Returns, for each flow, the longest gap between acknowledgements.
 fn ack_gaps(records: &[FlowRecord]) -> Vec<Option<Duration>> {
     records.iter().map(|record| record.sent.expect("it was sent").longest_gap).collect()
 }

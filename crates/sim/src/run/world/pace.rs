@@ -5,7 +5,8 @@
 
 use shallows_core::{Duration, Instant};
 
-/// Way to run switches: event by event or in time windows. Affects only the speed of a run.
+/// Way to run switches: event by event or in time windows. Affects only the speed of a run. If a link has no delay, or if the network has
+/// lossless classes, switches always run event by event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// Switches run event by event or in time windows, depending on the recent number of events per window.
@@ -13,7 +14,7 @@ pub enum Execution {
     Adaptive,
     /// Switches always run event by event.
     Events,
-    /// Switches always run in time windows. If a link has no delay, they run event by event instead.
+    /// Switches always run in time windows.
     Windows,
 }
 
