@@ -32,8 +32,8 @@ pub trait World {
 /// Event of a simulation. Events should be small, because the queue copies them.
 pub trait Event: Copy {
     /// Returns the key that orders this event among events at the same time: the class of the event in the high bits, then the rank of its
-    /// entity. Two pending events with equal time and key are identical, and both fire. For example, a timer is set, moved, and set back to
-    /// its first time.
+    /// entity. Two pending events with equal time and key are identical, and both fire. Such a pair arises, for example, if a timer is set,
+    /// moved, and then set back to its first time.
     ///
     /// The low bits may contain any number from which [`Event::from_key`] can restore the event.
     fn key(self) -> u64;
@@ -156,8 +156,8 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` unless
-    /// the event comes before `limit`.
+    /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if
+    /// no event comes before `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -310,7 +310,8 @@ impl Wheel {
         self.insert_ahead(entry)
     }
 
-    /// Returns whether the open bucket has no more entries. Compares only the time of `next`, because no event fires at `Instant::MAX`.
+    /// Returns whether the open bucket has no more entries: `next` is then `Entry::MAX`. The check compares only the time of `next`,
+    /// because no event fires at `Instant::MAX`.
     #[inline(always)]
     fn is_used_up(&self) -> bool {
         time_of(self.next) == Instant::MAX

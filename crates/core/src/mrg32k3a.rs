@@ -17,7 +17,7 @@ pub struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// Creates the stream of ns-2's generator after the command `seed` with this number.
+    /// Creates the stream of numbers that ns-2's generator draws after ns-2's command `seed` has set this `seed`.
     ///
     /// # Panics
     ///

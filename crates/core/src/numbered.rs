@@ -5,7 +5,8 @@ use crate::prefetch;
 /// Map from words to small values. It cannot be iterated over. A word must be less than the maximum of its type.
 #[derive(Clone, Debug)]
 pub struct Numbered<T, W = u64> {
-    /// Slots of the map; none before the first insertion. Their number is a power of two, and at least half of them are free.
+    /// Slots of the map. The array is empty before the first insertion, and its length is a power of two afterwards. At least half of the
+    /// slots are free.
     entries: Box<[Entry<T, W>]>,
     used: usize,
 }

@@ -315,8 +315,8 @@ impl DataSegment {
     }
 
     /// Returns the acknowledgement that this segment carries, with the receive window `window`. Returns `None` if the segment acknowledges
-    /// no new data. `has` is the highest acknowledgement number received so far; the number that the segment carries must be less than 2³¹
-    /// above `has`.
+    /// no new data. `has` is the highest acknowledgement number received so far. The segment carries only 32 bits of its number, which must
+    /// therefore be less than 2³¹ above `has`.
     #[inline]
     pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
         let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;

@@ -57,8 +57,8 @@ pub(crate) fn parse_quantity(
     u64::try_from(product / scale).map_err(|_| fail("the value is too large"))
 }
 
-/// Returns the known unit of which `unit` is another spelling, if there is one: `gbps`, `Gbit/s`, `Gb/s` and `G` mean `Gbps`; `kb` and
-/// `KBytes` mean `KB`; `µs`, `usec` and `microseconds` mean `us`.
+/// Returns the known unit that `unit` spells in another way; `None` if `unit` resembles no known unit. `gbps`, `Gbit/s`, `Gb/s` and `G`
+/// mean `Gbps`; `kb` and `KBytes` mean `KB`; `µs`, `usec` and `microseconds` mean `us`.
 fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     let mut plain = unit.to_lowercase().replace(['µ', 'μ'], "u");
     for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
@@ -87,7 +87,7 @@ fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     units.iter().find(spelled).map(|known| known.0)
 }
 
-/// Prints `value` exactly, in the largest unit in which it needs at most three decimals.
+/// Prints `value` exactly, in the largest unit that gives a number of at least 1 with at most three decimals.
 pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Suffix]) -> fmt::Result {
     let exact =
         |&&(_, factor): &&Suffix| value >= factor && (u128::from(value) * 1_000) % u128::from(factor) == 0;

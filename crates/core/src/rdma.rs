@@ -62,8 +62,8 @@ pub enum RdmaReplyKind {
     Ack,
     /// NAK with a PSN sequence error: the packet with the PSN is missing, and all earlier packets have arrived.
     Nak,
-    /// NACK of IRN or selective repeat: the packet with the PSN is missing; all earlier packets and the packet with the PSN `arrived` have
-    /// arrived.
+    /// NACK of IRN or selective repeat: the packet with the PSN is missing. All earlier packets have arrived, and also the packet whose PSN
+    /// is `arrived`.
     SelectiveNack {
         /// PSN of the packet that arrived.
         arrived: u64,
@@ -89,7 +89,7 @@ const RNR_TIMES: [u32; 32] = [
 ];
 
 impl RnrTimer {
-    /// Returns the timer of this time; `None` if no code has this time.
+    /// Returns the timer with this time; `None` if no code stands for this time.
     pub fn of(time: Duration) -> Option<Self> {
         (0..32).map(Self).find(|timer| timer.time() == time)
     }

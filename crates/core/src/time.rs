@@ -166,7 +166,7 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints the span exactly, in the largest unit in which it needs at most three decimals: `80us`, `1.5ms`.
+    /// Prints the span exactly, in the largest unit that gives a number of at least 1 with at most three decimals: `80us`, `1.5ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_quantity(f, self.0, SUFFIXES)
     }

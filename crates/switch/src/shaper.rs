@@ -7,8 +7,8 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 pub struct Config {
     /// Long-run rate, in bits per second on the wire.
     pub rate: Rate,
-    /// Depth of the bucket: the largest number of bytes that may pass at the rate of the link. A packet larger than the bucket waits
-    /// until the bucket is full.
+    /// Depth of the bucket: in any time *t*, at most this many bytes pass in addition to *rate · t*. A packet larger than the bucket
+    /// waits until the bucket is full.
     pub burst: Bytes,
 }
 
@@ -16,7 +16,8 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// Time at which the bucket will be full if no more packets pass. The bucket now lacks the tokens that arrive until then.
+    /// Time at which the bucket will be full if no more packets pass. It determines the number of tokens in the bucket: the missing tokens
+    /// are those that arrive between now and this time.
     full_at: Instant,
 }
 

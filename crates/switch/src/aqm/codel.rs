@@ -52,12 +52,14 @@ struct DropState {
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
-    /// Number of drops since CoDel entered the dropping state.
+    /// Number of drops, from which the control law computes the time of the next drop. The number starts at 1 when CoDel enters the
+    /// dropping state. If the previous dropping state ended recently, the number starts at the drops after the first one in that state.
     count: u32,
     /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
     dropping: bool,
-    /// Whether the last packet was dropped on schedule. In that case the schedule advances when the next packet has also waited too long.
+    /// Whether CoDel dropped the last packet because `drop_next` had come. If the next packet has also waited too long, CoDel first
+    /// advances `drop_next`.
     moves_on: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the constants of Pulser's released code. Only the unit of time differs: it is the time that the link takes to send a packet.
+    /// Returns the constants of Pulser's released code, except for the unit of time: the time that the link takes to send 1,500 B.
     fn default() -> Self {
         Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
     }

@@ -40,8 +40,8 @@ pub struct Config {
     pub idle: Idle,
     /// Whether a packet that arrives at an empty queue can be chosen.
     pub empty_queue: EmptyQueue,
-    /// Packet size whose transmission time is the unit of idle time. With [`Weighing::Bytes`] and with [`Thresholds::Automatic`] it is
-    /// also the mean packet size.
+    /// Typical packet size. Its transmission time is the unit of idle time. With [`Weighing::Bytes`] and with [`Thresholds::Automatic`],
+    /// it is also the mean packet size.
     pub typical_packet: Bytes,
 }
 
@@ -66,7 +66,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns ns-2's default choices (ns-default.tcl): RED in bytes, gentle, dropping, with `wait_`.
+    /// Returns ns-2's default choices (ns-default.tcl): RED drops packets, counts in bytes, and uses `gentle_` and `wait_`.
     pub fn as_released() -> Self {
         Self {
             unit: Unit::Bytes,
@@ -164,7 +164,8 @@ pub enum Weighing {
     #[default]
     Packets,
     /// Bytes, in units of typical packets. The count is rounded down to whole typical packets, and the final probability is proportional
-    /// to the size of the packet (ns-2's `bytes_`). In §4 of the paper, the size scales the probability before the count does.
+    /// to the size of the packet (ns-2's `bytes_`). In §4 of the paper, the probability is first scaled by the size of the packet and then
+    /// adjusted for the count.
     Bytes,
 }
 
@@ -185,8 +186,8 @@ pub enum EmptyQueue {
     /// The packet may be chosen (Floyd and Jacobson).
     #[default]
     Judged,
-    /// The packet is not chosen, and the count restarts. This is ns-2's rule, which chooses a packet only if the backlog is above 1, in the
-    /// unit in which RED counts (packets or bytes).
+    /// The packet is not chosen, and the count restarts. This is ns-2's rule: it chooses a packet only if the backlog is above 1 packet or
+    /// 1 byte, depending on the unit of RED.
     Spared,
 }
 
@@ -268,7 +269,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Returns whether, at this `average`, packets are chosen never, always, or with a probability.
+    /// Returns whether RED chooses no packet, every packet, or each packet with a probability at this `average`.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {
@@ -321,7 +322,8 @@ impl FloydJacobson {
     }
 }
 
-/// Returns *p/rest*, at most 1. Returns 1 if `rest` is not positive, because the count has then reached *1/p*.
+/// Returns *p/rest*, at most 1. If `rest` is zero or negative, the count has passed the largest distance between marks, and the result
+/// is 1.
 fn raise(p: f64, rest: f64) -> f64 {
     if rest > 0.0 { (p / rest).min(1.0) } else { 1.0 }
 }

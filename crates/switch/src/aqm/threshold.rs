@@ -1,4 +1,5 @@
-//! Marking while the backlog, usually the instantaneous one, is above a threshold, as DCTCP requires (RFC 8257 §3.1).
+//! Marking while the backlog is above a threshold, as DCTCP requires (RFC 8257 §3.1). The backlog is instantaneous unless the gauge
+//! averages it.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;

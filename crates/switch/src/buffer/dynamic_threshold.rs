@@ -29,8 +29,8 @@ pub enum DtCounts {
 impl DynamicThreshold {
     /// Returns the largest steady backlog of each of `busy` queues in a pool of the size `pool`, excluding the queue's `reserved` bytes.
     ///
-    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. If the threshold also limits the p reserved bytes, q = α(B −
-    /// M(q − p)), so q − p = (αB − p)/(1 + αM).
+    /// M equal queues hold αB/(1 + αM) each (Choudhury and Hahne, ToN '98). If *T* limits all q bytes of a queue, including p reserved
+    /// bytes, then q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).
     pub(super) fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize) -> Bytes {
         let bounded = match self.counts {
             DtCounts::Shared => 0.0,

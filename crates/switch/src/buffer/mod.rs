@@ -105,8 +105,8 @@ impl Config {
         self.cell.map_or(size, |cell| cell.whole(size))
     }
 
-    /// Returns the maximum number of bytes that `busy` ports together occupy in the pool in steady state, under the conditions of
-    /// [`Self::limit`].
+    /// Returns the maximum number of bytes that `busy` ports together occupy in the pool in steady state. Each port has one queue with
+    /// `reserved` reserved bytes, and every packet has the size `packet`.
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         // Queues that may take all free memory use the whole pool, even if it does not divide evenly among them.
@@ -184,8 +184,8 @@ pub struct SharedBuffer {
     queues: Vec<Account>,
 }
 
-/// Rule of a buffer, with its state. Rules that count bytes and have no state are separate variants, so that they check a packet with one
-/// comparison. `repr(u8)` stores the variant in a separate byte for the same reason.
+/// Rule of a buffer, with its state. Rules that count bytes and have no state are separate variants, and `repr(u8)` stores the variant in
+/// a separate byte. These rules therefore check a packet with one comparison.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum Rule {
@@ -360,9 +360,9 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less than now. The result applies to
-    /// every queue that shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. If the result is `false`, there
-    /// may still be room.
+    /// Returns whether a packet of `size` is certain to find room, both now and after packets of other ports leave the pool. The result
+    /// applies to every queue that shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. If the result is
+    /// `false`, there may still be room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];

@@ -7,8 +7,8 @@ use crate::ring::Ring;
 
 /// Hashed buckets. A circle links the buckets that hold packets, in the order of service; a new bucket joins behind all others.
 ///
-/// A bucket that push-out has emptied may stay in the circle, so that it keeps its turn for the packet that caused the push-out.
-/// [`Self::current`] removes the bucket if that packet did not join it.
+/// A bucket may stay in the circle after push-out has emptied it. It keeps its turn if the arriving packet that caused the push-out joins
+/// it. Otherwise [`Self::current`] removes the bucket from the circle when its turn comes.
 #[derive(Clone, Debug)]
 pub(super) struct Circle<T> {
     buckets: Box<[Bucket<T>]>,
@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// Removes empty buckets that have the turn, and returns the bucket that then has the turn; `None` if no bucket holds packets.
+    /// Returns the bucket that has the turn; `None` if no bucket holds packets. First removes empty buckets whose turn has come.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {

@@ -150,8 +150,8 @@ macro_rules! disciplines {
             )*
         }
 
-        /// Evaluates an expression in which a name stands for the discipline inside an [`AnyDiscipline`]. The expression is compiled for
-        /// each type of discipline, so that its calls need no further dispatch.
+        /// Evaluates the expression `body`, with the name `discipline` bound to the discipline inside `any`, an [`AnyDiscipline`]. `body`
+        /// is compiled for each type of discipline, so that its calls need no further dispatch.
         macro_rules! with_discipline {
             ($d any:expr, $d discipline:ident => $d body:expr) => {
                 match $d any {

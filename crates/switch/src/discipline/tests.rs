@@ -220,8 +220,8 @@ proptest! {
         with_discipline!(&mut config.build(RATE, stream(1)), own => forgets_refused_packets(own, steps))?;
     }
 
-    /// With a buffer too small for some arrivals and a marker that drops others, the port and the buffer count the same packets and bytes,
-    /// whether packets are pushed out, refused or marked.
+    /// The port and the buffer count the same packets and bytes, whether packets are pushed out, refused or marked. The buffer is too small
+    /// for some arrivals, and a marker drops other packets.
     #[test]
     fn the_books_of_a_port_balance(config in configs(), pool in 3_000u64..40_000, steps in steps(8, 300)) {
         let marker = aqm::Config::Threshold {

@@ -56,7 +56,7 @@ pub struct Port {
     pub lanes: u8,
     /// MTU of the port.
     pub mtu: Bytes,
-    /// Delay of the port's gearbox, in SONiC's unit.
+    /// Delay of the port's gearbox, in SONiC's unit (1/1,024 µs, by the formula).
     pub gearbox_delay: f64,
     /// Bytes that the sender may still send before it responds; see [`super::largest_response`].
     pub response: Bytes,
@@ -71,9 +71,9 @@ pub struct Port {
 /// Terms and results of the formula. Terms are in bytes, before rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
-    /// MTU of lossless traffic: the packet that the sender has begun.
+    /// MTU of lossless traffic: the largest packet that the sender may have begun when it responds.
     pub lossless_mtu: Bytes,
-    /// MTU of the port: the packet of the switch itself that blocks the PFC frame.
+    /// MTU of the port: the largest packet with which the switch itself may block the PFC frame.
     pub port_mtu: Bytes,
     /// Bytes in flight on the cable in both directions.
     pub cable: f64,

@@ -121,7 +121,8 @@ impl IngressBook {
         !pool.stays_calm() && self.test(group, false)
     }
 
-    /// Returns whether even a packet that leaves at once is charged and freed, because this can change the state of its group.
+    /// Returns whether the book must charge and free even a packet that leaves at once. The packet can then change the state of its group,
+    /// because the book tests a group at each packet of the group.
     pub fn counts_passing(&self) -> bool {
         self.compares.tests_own_group()
     }

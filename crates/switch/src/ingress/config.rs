@@ -11,7 +11,7 @@ use crate::buffer::Cell;
 pub struct Config {
     /// Size of the memory's cells.
     pub cell: Cell,
-    /// State of a group that the chip compares with the group's limit.
+    /// Rule for counting the arriving packet when the chip compares a group with its limit.
     pub compares: Compares,
     /// Pools of the chip, or of one slice of its memory if slices do not share.
     pub pools: Vec<PoolConfig>,
@@ -26,27 +26,27 @@ pub struct PoolConfig {
     pub headroom: Option<Bytes>,
 }
 
-/// State that a chip compares with the limit of a group. Default `"with"`.
+/// Rule for counting the arriving packet when a chip compares a group with its limit. Default `"with"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compares {
-    /// The state before the packet is added: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
+    /// The packet is not counted: its group must be below the limit before the packet is added, as on Trident 2, Tomahawk and Tomahawk 2.
     Before,
-    /// The state after the packet has been added to its group and to the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
+    /// The packet is counted in its group and in the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     #[default]
     With,
-    /// The state with the packet counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arriving
-    /// packet of the group can pause the group's sender, and only a departing packet of the group can resume it.
+    /// The packet is counted in its group but not in the pool, as in HPCC's simulator (`switch-mmu.cc`). Only an arriving packet of the
+    /// group can pause the group's sender, and only a departing packet of the group can resume it.
     HpccRepo,
-    /// The state after the packet has been added to its group and to the pool, as in ns3-datacenter (`switch-mmu.cc`). Only a packet of the
-    /// group that goes to headroom pauses the group's sender, and only a departing packet of the group can resume it. While the group uses
-    /// headroom, all its packets go there.
+    /// The packet is counted in its group and in the pool, as in ns3-datacenter (`switch-mmu.cc`). Only a packet of the group that goes to
+    /// headroom pauses the group's sender, and only a departing packet of the group can resume it. While the group uses headroom, all its
+    /// packets go there.
     #[serde(rename = "ns3-datacenter")]
     Ns3Datacenter,
 }
 
 impl Compares {
-    /// Returns whether only packets of a group itself can pause and resume its sender, as in the simulators.
+    /// Returns whether only packets of a group itself can pause and resume its sender, as in HPCC's simulator and ns3-datacenter.
     pub(super) fn tests_own_group(self) -> bool {
         matches!(self, Self::HpccRepo | Self::Ns3Datacenter)
     }

@@ -107,7 +107,7 @@ fn is_below(cells: u64, exponent: i8, other: u64) -> bool {
     if exponent < 0 { cells << -exponent < other } else { cells < other << exponent }
 }
 
-/// Returns `cells` / 2ⁿ twice: rounded down, and rounded up.
+/// Returns two values: `cells` / 2ⁿ rounded down, and `cells` / 2ⁿ rounded up.
 fn divided(cells: u64, exponent: i8) -> (u64, u64) {
     if exponent < 0 {
         let product = cells.saturating_mul(1 << -exponent);
@@ -145,8 +145,7 @@ impl Account {
         }
     }
 
-    /// Returns the least number of used cells at which the group can take no further cell in a pool of `size` cells that no other group
-    /// uses.
+    /// Returns the least number of cells at which the group can take no further cell, if this group alone uses a pool of `size` cells.
     pub(super) fn calm_below(&self, size: u64, compares: Compares) -> u64 {
         // More used cells leave fewer free cells and raise the number of free cells at which the group is paused.
         let can_pause = |used: u64| size - used <= self.limit.fires_at(used, compares);
@@ -192,9 +191,9 @@ impl Account {
         self.reserved -= cells - from_headroom - from_shared;
     }
 
-    /// Returns the largest number of free cells in the pool at which the group is paused; `None` if the group cannot be paused, because it
-    /// is lossy, has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's
-    /// limit) is paused at any number of free cells; ns3-datacenter pauses no other group.
+    /// Returns the largest number of free cells in the pool at which the group must be paused. Returns `None` if the group cannot be
+    /// paused, because it is lossy, has reserved cells left, or holds nothing. A packet longer than the rest of the group's limit goes to
+    /// headroom; the group must then be paused at any number of free cells. ns3-datacenter pauses only groups that use headroom.
     pub(super) fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
             return Some(u64::MAX);
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!([divided(5, -1), divided(1 << 40, -32)], [(10, 10), (u64::MAX, u64::MAX)]);
     }
 
-    /// Returns the account of a lossless group that uses its 2 reserved cells and 1 shared cell of at most 4.
+    /// Returns the account of a lossless group that uses both of its 2 reserved cells and 1 shared cell. Its limit is 4 shared cells.
     fn account() -> Account {
         let config = GroupConfig {
             pool: 0,

@@ -44,18 +44,18 @@ pub(super) struct Pool {
     /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Exclusive upper bound on the numbers of free cells at which a sending group must be paused.
+    /// Number of free cells at or above which every sending group may continue to send.
     pub(super) pauses_below: u64,
-    /// Lower bound on the numbers of free cells at which a paused group may be resumed.
+    /// Number of free cells below which no paused group may be resumed.
     pub(super) resumes_from: u64,
     /// Number of paused groups.
     pub(super) paused: u32,
-    /// Number of used cells below which no group can be paused and no packet is refused, whatever the groups' shares of these cells. Zero
-    /// if groups are tested at each of their packets.
+    /// Number of used cells below which no group can be paused and no packet is refused, whichever groups use the cells. Zero if the book
+    /// tests each group at each packet of that group.
     pub(super) calm_below: u64,
-    /// `calm_below` while the pool is calm, otherwise zero. A pool becomes calm when it is far below `calm_below` and has no paused groups.
-    /// It stays calm until it reaches `calm_below` or stores packets in headroom. Meanwhile, `pauses_below` and `resumes_from` are out of
-    /// date.
+    /// Equals `calm_below` while the pool is calm, and zero otherwise. A pool becomes calm when it uses less than half of `calm_below` and
+    /// has no paused groups. It stays calm until it reaches `calm_below` or stores a packet in headroom. While the pool is calm,
+    /// `pauses_below` and `resumes_from` are out of date.
     pub(super) calm_limit: u64,
 }
 
@@ -75,8 +75,8 @@ impl Pool {
         self.calm_limit > 0
     }
 
-    /// Returns whether the pool is calm: no group can be paused or resumed, unless the last packet was stored in headroom. When a pool
-    /// stops being calm, its groups must be tested, which takes long. The pool therefore becomes calm again only below half of
+    /// Returns whether the pool is calm. In a calm pool, only a packet that goes to headroom can change the state of a group. When a pool
+    /// stops being calm, all its groups must be tested, which takes long. The pool therefore becomes calm again only below half of
     /// `calm_below`.
     #[inline]
     pub(super) fn stays_calm(&mut self) -> bool {

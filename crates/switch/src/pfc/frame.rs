@@ -19,7 +19,7 @@ pub struct Frame {
 
 impl Frame {
     /// Returns the header of the frame's packet in a simulation. The first port number holds the enabled and the paused priorities as bits,
-    /// and the second holds the quanta of the paused priorities, which must be equal.
+    /// and the second holds the quanta, which must be equal for all paused priorities.
     pub fn header(&self) -> Header {
         let (mut enabled, mut paused, mut most) = (0, 0, 0);
         for (priority, quanta) in self.quanta.iter().enumerate() {

@@ -53,7 +53,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watchdog {
     last: Poll,
-    /// Time for which the queue has counted as stormed; if `is_stormed`, the time without PFC frames.
+    /// Time for which the queue has counted as stormed. While `is_stormed` is set: time for which no PFC frame has arrived.
     elapsed: Duration,
     is_stormed: bool,
 }

@@ -53,7 +53,7 @@ pub(super) trait Waiting<T: Copy> {
         None
     }
 
-    /// Returns the counters of `queue`. For a port with one queue these are `whole`.
+    /// Returns the counters of `queue`. If the port has one queue, returns `whole`, the counters of the port.
     fn books<'a>(&'a mut self, _queue: usize, whole: &'a mut Books) -> &'a mut Books {
         whole
     }
@@ -80,7 +80,7 @@ pub(super) struct Elaborate<T> {
     pub(super) discipline: AnyDiscipline<T>,
 }
 
-/// State of a port in addition to that of its discipline.
+/// Parts of a port's queues outside the discipline: the counters of each queue, and the shaper.
 #[derive(Clone, Debug)]
 pub(super) struct Around {
     /// Counters of each queue; empty if there is only one queue.

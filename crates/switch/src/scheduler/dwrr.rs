@@ -10,8 +10,8 @@ use crate::ring::Ring;
 
 /// Deficit weighted round-robin scheduler. It lists the queues that hold packets; the first queue in the list has the turn.
 ///
-/// Each packet takes O(1) steps if no packet is larger than a quantum (S&V Theorem 4.7, MQ-ECN §3.3.2). With smaller quanta, the scheduler
-/// skips, in one step, all rounds in which no queue can send, so [`Self::select`] visits each queue at most twice.
+/// Each packet takes O(1) steps if no packet is larger than a quantum (S&V Theorem 4.7, MQ-ECN §3.3.2). With smaller quanta, one step
+/// skips all rounds that send no packet, so [`Self::select`] visits each queue at most twice.
 #[derive(Clone, Debug)]
 pub struct Dwrr {
     quanta: Box<[Bytes]>,

@@ -27,7 +27,7 @@ pub enum VirtualTime {
     AsReleased,
 }
 
-/// Work of sending one byte. Work is rate (bit/s) times time (ps), which makes it an integer.
+/// Work of sending one byte: 8 bit · 10¹² ps/s. Work is measured as rate (bit/s) times time (ps), so that it is an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
 /// Returns the work of a packet. Sums need 128 bits, which are enough for 10²⁵ bytes; the work of one packet fits in 64 bits.
@@ -42,8 +42,8 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// Returns the queue with the smallest finish tag at its head, among the queues in `may`; the first of them in a tie. Empty queues have
-/// the tag [`NO_TAG`].
+/// Returns the queue in `may` whose head has the smallest finish tag; in a tie, the queue with the lowest number. Empty queues have the
+/// tag [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);
@@ -146,7 +146,7 @@ struct Gps {
     on_wire: Sending,
 }
 
-/// The packet on the wire; once its transmission has ended, the packet sent last.
+/// Packet whose transmission began last. It may still be on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     since: Instant,
@@ -173,8 +173,8 @@ impl Gps {
         tag
     }
 
-    /// Changes the rate. The transmission of the packet on the wire continues at the old rate, but GPS counts the rest of the packet as
-    /// sent now.
+    /// Changes the rate. The transmission of the packet on the wire continues at the old rate, but virtual time advances at once by the
+    /// work of the rest of the packet.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, ..Sending::default() };
@@ -188,8 +188,8 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Advances virtual time by the work that the link has done on the current packet since the last call, because GPS does as much work
-    /// in this time. `done` is the total work on this packet so far.
+    /// Advances virtual time by the work of the link since the last call, because GPS does the same amount of work in the same time.
+    /// `done` is the total work on the current packet so far.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

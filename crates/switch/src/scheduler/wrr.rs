@@ -100,8 +100,8 @@ impl Scheduler for Wrr {
 /// The busy queues and their turns.
 #[derive(Clone, Debug)]
 enum Rotation {
-    /// Bit *q* of `busy` is set if queue *q* is busy. `current` has the turn; if it is not busy or may not send, the turn passes to the
-    /// next busy queue that may send.
+    /// Bit *q* of `busy` is set if queue *q* is busy. Queue `current` has the turn. If this queue is empty or paused, the turn passes to
+    /// the next busy queue that may send.
     Cyclic { busy: u64, current: u32 },
     /// A list of the busy queues; the first has the turn.
     Activation(Ring<u8>),
@@ -125,8 +125,8 @@ impl Rotation {
         }
     }
 
-    /// Skips empty and paused queues, and returns the queue that then has the turn. Arrivals do not change the result while this queue may
-    /// send.
+    /// Passes the turn over empty and paused queues, and returns the queue that gets the turn. While this queue may send, arriving packets
+    /// do not change the result.
     #[inline]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {

@@ -61,7 +61,7 @@ impl Driver {
         verdict
     }
 
-    /// Runs one round in which each queue in `busy` sends `packets[queue]` packets, each replaced by an arrival.
+    /// Runs one round: each queue in `busy` sends `packets[queue]` packets. A packet arrives at the queue before each of them leaves.
     fn round(&mut self, busy: &[usize], packets: &[usize]) {
         for &queue in busy {
             for packet in 1..=packets[queue] {

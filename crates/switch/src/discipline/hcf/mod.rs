@@ -215,7 +215,7 @@ impl<T: Copy + Default> Hcf<T> {
 
 impl<T: Copy + Default> Discipline<T> for Hcf<T> {
     /// Removes a packet from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in bytes, repeated calls
-    /// remove as many packets as necessary, but none if even an empty LP would not make enough room.
+    /// remove as many packets as necessary. A call removes a packet only if the arriving packet would fit once LP is empty.
     #[inline]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {

@@ -508,8 +508,8 @@ proptest! {
         prop_assert!(sent_after(&one_bin, &steps).is_sorted_by_key(|packet| packet.1));
     }
 
-    /// With dynamic division, a packet joins LP only when its bins have no credits, never because HP is full. Therefore
-    /// Theorem 1 does not need the rule in footnote 1, by which such a packet's bins lose their credits.
+    /// With dynamic division, a packet joins LP only when its bins have no credits. Footnote 1 takes the credits of the bins
+    /// of such a packet, so it has no effect here. Theorem 1 therefore holds without it.
     #[test]
     fn dynamic_division_keeps_the_order_even_without_the_footnote(
         config in ordered_configs(),
