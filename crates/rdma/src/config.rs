@@ -33,7 +33,8 @@ pub struct Config {
     pub notification: Notification,
     /// Congestion control.
     pub congestion: congestion::Config,
-    /// Number of bytes on the wire up to which a burst accepts another packet of any size. Zero: the pacer delays each packet.
+    /// Largest size of a burst, in bytes on the wire, at which the burst accepts another packet of any size. At zero, the pacer delays each
+    /// packet.
     pub burst_room: Bytes,
 }
 

@@ -188,7 +188,8 @@ impl ReadRequester {
         self.ended
     }
 
-    /// Returns the counts. A gap in the responses counts as a NAK, and a repeated request as a retransmission.
+    /// Returns the counts. A gap in the responses counts as a NAK. A new request for responses that were already requested counts as a
+    /// retransmission.
     pub fn stats(&self) -> Stats {
         self.stats
     }

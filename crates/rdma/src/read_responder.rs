@@ -1,6 +1,6 @@
 //! The responder of RDMA READs: responses to send, and their congestion control.
 //!
-//! The responder has no retransmission timer and keeps no response: a requester that misses a response sends the request again.
+//! The responder has no retransmission timer and keeps no response: a requester that misses a response must request that response again.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -65,8 +65,8 @@ impl ReadResponder {
         }
     }
 
-    /// Processes a request; returns a NAK if earlier requests are missing. The responder sends one NAK per gap, as for packets of other
-    /// operations.
+    /// Processes a request; returns a NAK if earlier requests are missing. The responder sends one NAK per gap, like the responder of
+    /// WRITEs and SENDs.
     pub fn on_request(
         &mut self,
         config: &Config,

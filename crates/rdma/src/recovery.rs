@@ -9,7 +9,7 @@ pub(crate) struct Scoreboard {
     arrived: Ranges<()>,
     /// Recovery point: the PSN after the last packet that was sent before the recovery began.
     point: u64,
-    /// PSN before which all packets were examined and the missing ones were retransmitted.
+    /// PSN before which all missing packets were retransmitted since the recovery began, or since the last timeout.
     examined: u64,
     /// PSN before which missing packets count as lost.
     lost_before: u64,
@@ -37,8 +37,8 @@ impl Scoreboard {
 
     /// Handles an acknowledgement of all packets before `una`. Returns whether the recovery goes on.
     ///
-    /// In the paper, a recovery ends at the recovery point. In this code, it goes on while packets after that point are known to be
-    /// missing, because a new recovery would retransmit these packets twice.
+    /// In the paper, a recovery ends at the recovery point. In this code, a recovery goes on while packets after the recovery point are
+    /// known to be missing. A new recovery would have no record of their retransmissions, and would retransmit these packets twice.
     pub(crate) fn advance(&mut self, una: u64) -> bool {
         self.arrived.remove_before(una);
         self.examined = self.examined.max(una);

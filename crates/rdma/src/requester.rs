@@ -75,7 +75,7 @@ pub struct Requester {
     rnr_retries: u32,
     /// RNR NAKs received.
     rnr_naks: u32,
-    /// Whether a reply that acknowledged no new data reported a mark that the congestion control has not processed yet.
+    /// Whether the congestion control must still process a mark. A reply reported the mark without acknowledging new data.
     marked: bool,
     /// Time of the last call.
     now: Instant,
@@ -294,8 +294,8 @@ impl Requester {
         self.go_back();
     }
 
-    /// Handles an RNR NAK: the requester waits, and then sends the message again. Copies of an RNR NAK that was already handled have no
-    /// effect.
+    /// Handles an RNR NAK: the requester waits, and then retransmits everything from the first packet of the message on. Copies of an RNR
+    /// NAK that was already handled have no effect.
     fn on_rnr_nak(&mut self, now: Instant, psn: u64, timer: RnrTimer) {
         if psn != self.una || self.next == self.una {
             return;
@@ -381,8 +381,8 @@ impl Requester {
         }
     }
 
-    /// Returns the time until which an RNR NAK or the rate delays the next packet; `None` if neither delays it, or if it waits for
-    /// acknowledgements.
+    /// Returns the time until which an RNR NAK or the rate delays the next packet. Returns `None` if the next packet may leave now, or if
+    /// it must wait for posts or acknowledgements.
     fn waiting_until(&self) -> Option<Instant> {
         if self.rnr_until > self.now {
             return Some(self.rnr_until);

@@ -110,8 +110,8 @@ impl Responder {
         None
     }
 
-    /// Accepts the expected packet, and the held packets that follow it. Returns an acknowledgement if the packet requests one, and also if
-    /// it fills a gap: packets above the gap may have requested acknowledgements that were not sent.
+    /// Accepts the expected packet, and the held packets that follow it. Returns an acknowledgement in three cases: the packet requests
+    /// one, `ack_every` is 1, or the packet fills a gap. Packets above the gap may have requested acknowledgements that were not sent.
     fn accept(&mut self, config: &Config, packet: &RdmaData) -> Option<RdmaReplyKind> {
         debug_assert_eq!(
             packet.offset, self.received,

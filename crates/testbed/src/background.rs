@@ -14,7 +14,7 @@ use shallows_wire::{icmp, ipv4, udp};
 #[derive(Debug)]
 pub struct Background {
     datagrams: Datagrams,
-    /// Number of datagram sources. These sources have the lowest numbers; probes have the next ones.
+    /// Number of datagram sources. Datagram sources have the numbers below `count`; probes have the numbers from `count` on.
     count: u32,
     probes: Vec<Probe>,
     echoes: Vec<Echo>,

@@ -228,7 +228,8 @@ impl Carrier<'_> {
         self.fabric.let_go();
     }
 
-    /// Waits until a frame is due at a host, or may arrive.
+    /// Waits until shortly before the next frame is due at a host, but at most for [`IDLE`] and for the shortest time in which a new frame
+    /// can cross the network. In an empty network, waits until a frame arrives, but at most for [`IDLE`].
     fn wait(&mut self) {
         let Some(wake) = self.fabric.wake_at() else {
             poll::readable(self.packets.as_fd(), IDLE);

@@ -22,8 +22,8 @@ use crate::sys::namespace::{self, Namespace};
 /// All hosts of a run, and the network of the switch.
 #[derive(Debug)]
 pub struct HostNamespaces {
-    /// Kernel threads that process packets arriving at hosts. This field precedes `networks`, so that it is dropped first, because the
-    /// threads end with the networks.
+    /// Kernel threads that process packets arriving at hosts. Rust drops fields in their order. This field precedes `networks`, because
+    /// dropping it restores the scheduling of the threads, and the threads end with the networks.
     pub hurried: Vec<Hurried>,
     /// Watchers of changes to network settings after the set-up: one for each host, then one for the switch.
     changes: Vec<Changes>,

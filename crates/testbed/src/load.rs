@@ -43,7 +43,7 @@ pub struct Load<'a> {
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
     /// Persistent connections, indexed by workload, sender and receiver.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
-    /// Connections that were opened in advance for announced flows, indexed by the flow's ticket.
+    /// Connections that were opened in advance for announced flows, indexed by the number of the flow's announcement.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
     /// Selection of traced flows. The next three fields are the records of their senders, the times of the next readings, and the
@@ -90,7 +90,7 @@ struct Connection {
 /// Maximum number of unsent bytes in a socket. This is enough for 8 ms at 1 Gb/s, so the link stays busy if this program waits up to 8 ms
 /// for a processor.
 const NOT_SENT: u32 = 1 << 20;
-/// Lead time of the announcement of a flow without dependencies, so that its connection is open when the flow starts.
+/// Lead time with which flows without dependencies are announced, in the machine's time. A flow's connection opens during this time.
 const AHEAD: Duration = Duration::from_millis(100);
 const SIDES: u64 = 4;
 const SENDER: u64 = 0;

@@ -28,7 +28,7 @@ use crate::sys::machine::{self, Times, Who};
 pub struct Scenario {
     /// Text of the scenario.
     pub text: String,
-    /// Name of the file, for messages.
+    /// Name of the scenario's file, for messages.
     pub file: String,
     /// Folder to which the paths in the scenario are relative.
     pub base: PathBuf,

@@ -109,8 +109,8 @@ impl Announcer {
         self.refill(usize::from(workload), now, now);
     }
 
-    /// Polls a workload at time `at`, which may be before `now`, if the workload has no announced flows. Then announces the workload's
-    /// flows that are due soon.
+    /// Announces the flows of a workload that are due soon. A workload without announced flows is first polled at the time `at`, which may
+    /// be before `now`.
     fn refill(&mut self, index: usize, at: Instant, now: Instant) {
         if self.sources[index].ahead.is_empty() {
             self.ask(index, at);

@@ -84,7 +84,8 @@ pub struct Config {
 pub struct DelayedAck {
     /// Number of a connection's first segments that are acknowledged at once (Linux, `tcp_enter_quickack_mode`).
     pub quick: u32,
-    /// Whether to acknowledge a segment with CWR at once, because cwnd may be a single segment then (Linux, `tcp_ecn_accept_cwr`).
+    /// Whether to acknowledge a segment with CWR at once (Linux, `tcp_ecn_accept_cwr`). After a reduction, the sender's cwnd may be a
+    /// single segment, so that a delayed acknowledgement would stop the sender.
     pub cwr_at_once: bool,
     /// Segments after which an acknowledgement is due (DCTCP's *m*); 1 acknowledges every segment at once.
     pub segments: u32,

@@ -12,8 +12,8 @@ use crate::pacing_rate::PacingRate;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Instant,
-    /// Time by which the current burst started late, less the time made up since. This time shortens the gap after each segment by up to
-    /// half of the gap.
+    /// Lateness of the current burst that the pacer has not made up yet. To make it up, the pacer shortens the gap after each segment, by
+    /// at most half of the gap.
     late: Duration,
     /// Segments that leave before pacing starts.
     free: u8,

@@ -137,7 +137,7 @@ impl Receiver {
         acks
     }
 
-    /// Returns whether too few segments have arrived since the last acknowledgement to require the next acknowledgement (RFC 5681 §4.2).
+    /// Returns whether the unacknowledged segments are too few to require an acknowledgement (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;
@@ -161,8 +161,8 @@ impl Receiver {
         Some(self.acknowledge(config, now))
     }
 
-    /// Handles a segment with marks that differ from the current echo. Updates the echo of a receiver with classic ECN (RFC 3168) and
-    /// returns `false`. Returns `true` for DCTCP, where the caller must change the echo.
+    /// Handles a segment with marks that differ from the current echo. With classic ECN (RFC 3168), updates the echo and returns `false`.
+    /// With DCTCP, returns `true`, and the caller must change the echo.
     fn changes_echo(&mut self, segment: &DataSegment, seen: u8) -> bool {
         if !self.latches {
             return true;
@@ -313,8 +313,8 @@ mod tests {
         (config, receiver)
     }
 
-    /// Delivers `segments` merged segments, of which the first has the number `first`; all are marked if `ce`. Returns each acknowledgement
-    /// and its ECE.
+    /// Delivers `segments` merged segments, which are numbered from `first` on and marked if `ce` is true. Returns each acknowledgement and
+    /// its ECE.
     fn merged(
         (config, receiver): &mut (Config, Receiver),
         first: u64,

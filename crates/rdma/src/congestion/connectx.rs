@@ -17,8 +17,8 @@ pub struct Config {
     pub alpha_period: Duration,
     /// Period of the checks for a decrease (`RATE_REDUCE_MONITOR_PERIOD`).
     pub decrease_period: Duration,
-    /// Smallest factor by which a decrease multiplies the rate (`RPG_MIN_DEC_FAC`); a value up to 1/2 has no effect, because 1 − α/2 is
-    /// never smaller.
+    /// Smallest factor by which a decrease multiplies the rate (`RPG_MIN_DEC_FAC`). A value up to 1/2 has no effect, because the DCQCN
+    /// factor 1 − α/2 is at least 1/2.
     pub min_decrease_factor: f64,
     /// Period of the increases (`RPG_TIME_RESET`).
     pub increase_period: Duration,

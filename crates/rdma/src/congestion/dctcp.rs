@@ -40,12 +40,12 @@ pub struct Dctcp {
     /// Current rate, in bits per second.
     current: f64,
     alpha: f64,
-    /// Bytes acknowledged in the current round-trip time; `marked` counts the marked ones.
+    /// Bytes acknowledged in the current round-trip time. `marked` is the number of marked bytes among them.
     acked: u64,
     marked: u64,
-    /// Number of acknowledged bytes beyond which the round-trip time ends.
+    /// Number of acknowledged bytes beyond which the current round-trip time ends.
     end: u64,
-    /// Number of acknowledged bytes up to which a mark does not cut the rate again.
+    /// Number of acknowledged bytes up to which the rate stays constant after the last cut; `None` if no cut is that recent.
     cut_until: Option<u64>,
     window: Window,
     digest: Digest,

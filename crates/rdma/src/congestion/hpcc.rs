@@ -21,7 +21,7 @@ pub struct Config {
     /// Whether each hop has its own utilisation, reference and stage; if so, the smallest window applies (`MULTI_RATE` of HPCC's
     /// repository).
     pub per_hop: bool,
-    /// Whether acknowledgements that do not update the reference ignore hops without a queue (`SAMPLE_FEEDBACK`).
+    /// Whether to ignore hops without a queue in acknowledgements that do not update the reference window (`SAMPLE_FEEDBACK`).
     pub skip_empty: bool,
 }
 
@@ -43,7 +43,7 @@ impl Config {
     }
 }
 
-/// Utilisation and reference of one hop, or of the hop with the highest utilisation.
+/// Utilisation, reference window and stage of one hop, or of the hop with the highest utilisation.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     /// Utilisation U.
@@ -67,7 +67,7 @@ pub struct Hpcc {
     measured: Vec<Measured>,
     /// Number of acknowledged bytes beyond which the reference is updated (lastUpdateSeq).
     update_at: u64,
-    /// Telemetry L of the last acknowledgement.
+    /// Telemetry L of each hop in the last acknowledgement that did not ignore the hop.
     last: Vec<Telemetry>,
     digest: Digest,
 }
@@ -106,7 +106,7 @@ impl Hpcc {
     }
 
     /// Includes the telemetry of an acknowledgement in U (SIGCOMM '19, algorithm 1, `MeasureInflight`). Leaves out hops for which `skips`
-    /// is true. Returns the smallest resulting window; `None` if all hops were left out.
+    /// is true. Returns the resulting window, with `per_hop` the smallest one of all hops; `None` if all hops were left out.
     fn measure(
         &mut self,
         config: &Config,
@@ -198,7 +198,8 @@ impl CongestionControl for Hpcc {
         }
         self.digest.telemetry += 1;
         let hops = ack.telemetry;
-        // The packet must have taken the path of the previously acknowledged packet, and must have left each port after that packet.
+        // The telemetry must be comparable with the stored telemetry: as many hops, each with a later time and a count of sent bytes that
+        // is not smaller.
         if !follows(hops, &self.last) {
             self.last.clear();
             self.last.extend_from_slice(hops);

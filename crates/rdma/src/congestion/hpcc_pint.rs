@@ -11,7 +11,7 @@ use super::pint;
 /// Parameters of HPCC with PINT.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Parameters of HPCC; those that concern hops have no effect.
+    /// Parameters of HPCC; `per_hop` and `skip_empty` have no effect.
     pub hpcc: hpcc::Config,
     /// Base of the logarithms in PINT's codes, above 1.
     pub log_base: f64,
@@ -20,7 +20,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of HPCC's repository: `hpcc` for HPCC itself, and one byte of PINT in every packet.
+    /// Returns the parameters `hpcc` with the PINT of HPCC's repository: each packet has one byte of PINT, and each acknowledgement changes
+    /// the window.
     pub fn hpcc_repo(hpcc: hpcc::Config) -> Self {
         Self { hpcc, log_base: pint::LOG_BASE, sampled: 1.0 }
     }
@@ -81,7 +82,7 @@ mod tests {
         Config { sampled, ..Config::hpcc_repo(hpcc) }
     }
 
-    /// Returns an acknowledgement whose PINT code stands for this logarithm, if any.
+    /// Returns an acknowledgement with the PINT code of this logarithm, or without a code if `logarithm` is `None`.
     fn ack(number: u64, next: u64, logarithm: Option<u16>) -> Ack<'static> {
         let utilisation = logarithm.map(|logarithm| NonZeroU16::MIN.saturating_add(logarithm));
         let (now, acked) = (Instant(number), Bytes(1_000));

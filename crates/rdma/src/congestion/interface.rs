@@ -77,8 +77,8 @@ impl Digest {
     }
 }
 
-/// Returns whether `hops` can be compared with the telemetry of an earlier packet: the number of hops is the same, and the packet left each
-/// port after the earlier packet.
+/// Returns whether `hops` can be compared with the telemetry of an earlier packet. The number of hops must be the same. Each hop must have
+/// a later time, and a count of sent bytes that is not smaller. Another path of the same length can also satisfy these conditions.
 pub(super) fn follows(hops: &[Telemetry], earlier: &[Telemetry]) -> bool {
     let later = |(hop, last): (&Telemetry, &Telemetry)| hop.at > last.at && hop.sent >= last.sent;
     hops.len() == earlier.len() && hops.iter().zip(earlier).all(later)
@@ -136,7 +136,7 @@ pub(super) trait CongestionControl {
         None
     }
 
-    /// Handles the expiry of the deadline, and moves or clears the deadline. The call may come late.
+    /// Handles the expiry of the deadline, and moves or clears the deadline. A call after the deadline is permitted.
     fn on_timer(&mut self, _config: &Self::Config, _now: Instant) {}
 
     /// Returns α, the estimated share of marked data, at the given time; `None` if the control has no α.

@@ -29,7 +29,8 @@ pub enum Signal {
 }
 
 impl Config {
-    /// Returns the parameters of the paper for a round-trip time and an expected number of flows at a host: γ = 0.9, β = HostBw·τ/N.
+    /// Returns the parameters of the paper for a round-trip time and an expected number N of flows at a host (`flows`). In the paper, γ is
+    /// 0.9, and β is HostBw·τ/N.
     pub fn nsdi22(signal: Signal, line_rate: Rate, base_rtt: Duration, flows: u32) -> Self {
         Self {
             signal,
@@ -85,8 +86,7 @@ impl PowerTcp {
     }
 
     /// Returns the normalised power of the hop with the most power, and the time over which it was measured (NSDI '22, algorithm 1).
-    /// Returns `None` if the packet took another path than the previously acknowledged packet, or did not leave each port after that
-    /// packet.
+    /// Returns `None` if [`follows`] rejects a comparison with the previous acknowledgement's telemetry.
     fn power_of_hops(&self, hops: &[Telemetry]) -> Option<(f64, f64)> {
         if !follows(hops, &self.last_hops) {
             return None;

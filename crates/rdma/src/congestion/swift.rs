@@ -41,8 +41,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns the parameters of htsim for packets with `mtu` bytes of data. The authors of htsim call them guesses. The first window, and
-    /// a path without hops, are choices of this project.
+    /// Returns the parameters of htsim for packets with `mtu` bytes of data. The authors of htsim call these parameters guesses. Two values
+    /// are choices of this project: the first window, and the number of hops (zero).
     pub fn htsim(mtu: Bytes) -> Self {
         let base_target = Duration::from_micros(20);
         Self {

@@ -40,8 +40,8 @@ fn presets() -> Vec<(Config, Signals)> {
     ]
 }
 
-/// Acknowledges the packet with this `number`. Packets have 1,000 bytes; this one waited `waited` in the queue of the only hop. The hop is
-/// half busy.
+/// Acknowledges packet `number`, which has 1,000 bytes and was in the queue of the only hop for the time `waited`. The utilisation in
+/// PINT's code is 1/2, plus the queue's share `waited`/RTT.
 fn ack(
     algorithm: &mut Algorithm,
     config: &Config,
@@ -136,7 +136,7 @@ enum Event {
     },
     Cnp,
     Loss(Loss),
-    /// Time passes; the timers that expire meanwhile are handled on time or late.
+    /// Time of `ns` passes. Timers that expire in this time are handled at once if `on_time` is true; otherwise they stay pending.
     Wait {
         ns: u64,
         on_time: bool,

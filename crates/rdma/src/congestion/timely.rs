@@ -90,7 +90,7 @@ impl Config {
         }
     }
 
-    /// Returns the parameters of patched TIMELY. The RTT of its fixed point is derived from `low`.
+    /// Returns the parameters of patched TIMELY. The parameter `low` determines the RTT at the fixed point of patched TIMELY.
     pub fn patched(line_rate: Rate) -> Self {
         Self { rule: Rule::Patched, decrease: 0.008, ..Self::timely(line_rate) }
     }
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Passes the RTTs to a new flow, one per update, and returns the rate after each in Mb/s.
+    /// Passes the RTTs to a new flow, one per update. Returns the rate in Mb/s after each update.
     fn rates(config: &Config, rtts: &[u64]) -> Vec<f64> {
         let mut flow = Timely::new(config, Rate::from_gbps(10));
         let ack = |(index, &rtt)| {

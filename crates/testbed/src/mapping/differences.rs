@@ -141,7 +141,8 @@ fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns whether this is the CUBIC of `tcp_cubic.c`, except for C and the clock, which depend on the dilation.
+/// Returns whether `cubic` is the CUBIC of `tcp_cubic.c`. The comparison leaves out ECN, and the values that depend on the dilation: C,
+/// the clock, and the delay of HyStart.
 fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     let linux = cubic::Config {
         ecn: cubic.ecn,
@@ -167,7 +168,7 @@ fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
     }
 }
 
-/// Returns whether this is the DCTCP of `tcp_dctcp.c`, which the testbed's own programs implement as well.
+/// Returns whether `dctcp` has the arithmetic and the observation windows of `tcp_dctcp.c`, which the testbed's own programs also have.
 fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }

@@ -7,7 +7,7 @@ pub(super) const TICK: Duration = Duration::from_millis(4);
 
 /// Largest receive window in bytes. While a receiver's window grows (by two segments for each arriving segment), the receiver acknowledges
 /// every segment (Linux, `tcp_grow_window`). With the largest buffers, the window grows during the first ten thousand segments of each
-/// connection; with this value, during the first 700.
+/// connection. With this value, the window grows only during the first 700 segments.
 pub(super) const LARGEST_WINDOW: u64 = 1 << 21;
 
 /// Default of `sysctl_tcp_pacing_ss_ratio`, in percent of a window per round trip. `PACING_AVOIDANCE` is the default of

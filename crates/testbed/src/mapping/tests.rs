@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Congestion controls of a kernel that lacks DCTCP and has one of the testbed's own (`pulser`).
+/// Congestion controls of a kernel that lacks DCTCP and has `pulser`, one of the testbed's own congestion controls.
 const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
 
 fn plan(tcp: &str, rest: &str) -> Result<LinuxPlan, Vec<Refusal>> {

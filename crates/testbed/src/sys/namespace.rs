@@ -69,8 +69,8 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Assigns packets that arrive at an interface in the calling thread's network to the processors of `mask` (receive packet steering),
-/// instead of to the processor that sent them.
+/// Assigns packets that arrive at an interface in the calling thread's network to the processors of `mask` (receive packet steering). By
+/// default, the processor that sent a packet also processes its arrival.
 ///
 /// # Errors
 ///

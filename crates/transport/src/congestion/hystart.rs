@@ -192,8 +192,9 @@ impl HyStart {
         (self.reference / MIN_RTT_DIVISOR).clamp(least, least * MAX_OVER_MIN)
     }
 
-    /// Returns the time by which bursts may lengthen a train of acknowledgements: the time to send [`BURSTS`] at the pacing rate, within a
-    /// limit. The pacing rate in slow start is twice cwnd per SRTT (`tcp_update_pacing_rate`).
+    /// Returns the time by which bursts may lengthen a train of acknowledgements: the time to send [`BURSTS`] at the pacing rate, but at
+    /// most `HYSTART_DELAY_MIN` divided by [`MIN_OVER_ACK_DELAY`]. The pacing rate in slow start is twice cwnd per SRTT
+    /// (`tcp_update_pacing_rate`).
     fn ack_delay(&self, window: &Window, ack: &Ack) -> Duration {
         if ack.srtt == Duration::MAX {
             return Duration::ZERO;

@@ -43,8 +43,8 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which applies the brake instead of cutting cwnd as in DCTCP. The brake also sets ssthresh to the safe window (the authors'
-    /// testbed, as released).
+    /// ECE. It applies the brake; the cut that DCTCP makes after ECE does not occur. The brake also sets ssthresh to the safe window (the
+    /// authors' testbed, as released).
     Ece,
 }
 

@@ -79,7 +79,7 @@ struct Connection {
     round: Option<Round>,
     /// *b_m* of the paper: measured throughput in bytes per second.
     measured: f64,
-    /// Number of consecutive rounds with an unused share above `gamma2`.
+    /// Number of consecutive round trips with an unused share above `gamma2`.
     unused_rounds: u32,
     /// Bytes received in this slot; `in_last_slot` is the number for the previous slot.
     in_slot: u64,
@@ -327,7 +327,8 @@ mod tests {
         Instant(us * 1_000_000)
     }
 
-    /// Delivers `segments` segments of a connection at once. They echo the acknowledgement sent a round trip before, if any.
+    /// Delivers `segments` segments of a connection at once. After the first round trip, they echo the acknowledgement sent one round trip
+    /// before. Returns the advertised window, in segments.
     fn burst(nic: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
         let mut window = 0;
         for _ in 0..segments {

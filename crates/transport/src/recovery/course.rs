@@ -20,7 +20,7 @@ pub(super) struct Course {
     /// Bound of proportional rate reduction; `None` if it is disabled.
     bound: Option<Bound>,
     prr: Option<Prr>,
-    /// Bytes whose delivery acknowledgements have reported during recovery, and that `prr` has not processed yet.
+    /// Delivered bytes that acknowledgements have reported during recovery, and that `prr` has not processed yet.
     delivered: Option<Delivery>,
     pub(super) undo: Undo,
 }

@@ -172,7 +172,8 @@ impl FullTcp {
     }
 
     /// Returns the start of the next data to send (`nxt_tseq`). While data sent before the last cut is unacknowledged, this is the first
-    /// hole below selectively acknowledged data. Otherwise, or without a hole, it is `send_from`, even if the receiver has that data.
+    /// hole below selectively acknowledged data. If there is no hole, or all that data is acknowledged, this is `send_from`, even if the
+    /// receiver has the data at `send_from`.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())

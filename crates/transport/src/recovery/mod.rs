@@ -74,7 +74,7 @@ impl Recovery {
         self.phase(data) == Phase::Timeout
     }
 
-    /// Returns how many of the `acked` bytes that an acknowledgement newly covers count towards the growth of cwnd. Call this before the
+    /// Returns the number of newly acknowledged bytes that count towards the growth of cwnd, at most `acked`. Call this before the
     /// acknowledgement is processed.
     pub(crate) fn growth(&self, config: &Config, data: Outstanding, acked: u64, slow_start: bool) -> u64 {
         let held = match self {
@@ -150,8 +150,8 @@ impl Recovery {
         }
     }
 
-    /// Handles the retransmission timer. Returns whether to keep ssthresh: for most methods, `true` if the timer fired before for the same
-    /// segment.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh: for most methods, `true` if the timer had already fired for the
+    /// same segment.
     pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding, now: Instant) -> bool {
         match self {
             Self::Rack(rack) => rack.on_timeout(config, data, now),

@@ -106,7 +106,7 @@ impl Sack {
         self.frto.on_ack(Evidence { una: data.una, advances: acked > 0, recover, original })
     }
 
-    /// Handles the retransmission timer (RFC 6675 §5.1). Returns whether it fired before for the same segment.
+    /// Handles the retransmission timer (RFC 6675 §5.1). Returns whether the timer had already fired for the same segment.
     pub(super) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         self.timed_out_at = Some(data.una);
@@ -170,8 +170,8 @@ impl Sack {
             || self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0) > data.una
     }
 
-    /// Computes `pipe` (RFC 6675 §4 `SetPipe`): bytes that are not lost, plus retransmitted bytes; in both cases without
-    /// SACKed bytes.
+    /// Computes `pipe` (RFC 6675 §4 `SetPipe`): the bytes that are not lost, plus the retransmitted bytes. SACKed bytes do not count in
+    /// either sum.
     fn set_pipe(&mut self, config: &Config, data: Outstanding) {
         let mut lost_below = self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0);
         if self.phase() == Phase::Timeout {

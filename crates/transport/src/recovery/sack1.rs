@@ -16,7 +16,7 @@ pub(crate) struct Sack1 {
     /// Bytes in flight, counted in whole segments (`pipe_`); may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// Whether no new data was acknowledged since the timer fired (`timeout_`).
+    /// Whether the timer has fired and no new data was acknowledged since then (`timeout_`).
     timed_out: bool,
     /// End of the data that must be acknowledged before another fast recovery begins (`recover_`); zero after the end of a fast recovery.
     recover: u64,

@@ -8,8 +8,8 @@ use crate::config::Config;
 use crate::recovery::{Clock, Expiry, Prior};
 
 impl Sender {
-    /// Handles the timer while recovery owns it. Returns `false` if the timer fired for a retransmission timeout, or if
-    /// recovery does not own it.
+    /// Handles the timer if recovery owns it. Returns `false` if the caller must handle a retransmission timeout: the timer fired for such
+    /// a timeout, or recovery does not own the timer.
     #[cold]
     pub(super) fn on_timer_of_recovery(&mut self, config: &Config, now: Instant) -> bool {
         let (data, clock) = (self.outstanding(), self.clock(now));

@@ -82,7 +82,8 @@ impl Sender {
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
     }
 
-    /// Returns what the sender does at present. During loss recovery, a reduction of the window after ECN marks is not reported.
+    /// Returns the current activity of the sender. While the sender repairs a loss, a brake is not reported. A reduction of the window
+    /// after ECN marks is never reported.
     pub fn phase(&self) -> Phase {
         let data = self.outstanding();
         match self.recovery.as_ref().filter(|_| self.disordered) {

@@ -92,7 +92,8 @@ fn the_limiter_ends_at_line_rate_and_the_minimum_holds() {
 const NP_WINDOW: f64 = 50e-6;
 const PACKET: Bytes = Bytes(1_000);
 
-/// Rate changes of an unmarked flow at the expiries of its counters. Each change is computed from the same current and target rates.
+/// Rate changes of an unmarked flow at the expiries of its timer and its byte counter. Each change starts from the same current and target
+/// rates.
 struct Increases {
     /// Number of packets before each expiry, and the changes of the current and the target rate at that expiry.
     expiries: Vec<(f64, f64, f64)>,

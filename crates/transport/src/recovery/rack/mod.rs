@@ -234,7 +234,7 @@ impl Rack {
         Expiry::Timeout
     }
 
-    /// Handles the retransmission timer (RFC 8985 §6.3). Returns whether it fired before for the same segment.
+    /// Handles the retransmission timer (RFC 8985 §6.3). Returns whether the timer had already fired for the same segment.
     pub(super) fn on_timeout(&mut self, config: &config::Config, data: Outstanding, now: Instant) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         let applies = config.frto && self.phase() == Phase::Open && !repeated;

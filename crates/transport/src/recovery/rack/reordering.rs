@@ -2,7 +2,7 @@
 
 use shallows_core::Duration;
 
-/// Number of recoveries without a report of duplicates after which the window is reset.
+/// Number of recoveries without a report of duplicates after which the reordering window is reset.
 const PERSIST: u8 = 16;
 
 /// Growth of the reordering window after reports of duplicates (RFC 2883).
@@ -10,7 +10,7 @@ const PERSIST: u8 = 16;
 pub(super) struct Reordering {
     /// Factor by which the reordering window has grown (*RACK.reo_wnd_mult*).
     multiple: u8,
-    /// Number of recoveries without a report of duplicates until the window is reset (*RACK.reo_wnd_persist*).
+    /// Number of recoveries without a report of duplicates until the reordering window is reset (*RACK.reo_wnd_persist*).
     persist: u8,
     /// *RACK.dsack_round*: SND.NXT when the window last grew; `None` once all data below it is acknowledged.
     round: Option<u64>,

@@ -53,8 +53,9 @@ impl Tlp {
         self.measured = false;
     }
 
-    /// Processes an acknowledgement of all data below `number` (§7.4.2); `reported` is the duplicate range that it reports, if any. Returns
-    /// whether the probe has repaired a loss, so that the window must be reduced.
+    /// Processes an acknowledgement of all data below `number` (§7.4.2). `bare_duplicate` states whether it has neither new data nor SACK
+    /// blocks; `reported` is the duplicate range that it reports. Returns whether the probe has repaired a loss, so that the window must be
+    /// reduced.
     pub(super) fn on_ack(&mut self, number: u64, bare_duplicate: bool, reported: Option<Range>) -> bool {
         if self.end == 0 || number < self.end {
             return false;
