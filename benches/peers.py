@@ -84,7 +84,7 @@ def make_flow_list(count: int) -> tuple[Path, int]:
 
 
 def compare(case: Case) -> dict[str, Any]:
-    """Return the results of one case for `peers.json`, with the lower speed ratio: in hops/s or bytes/s."""
+    """Return the results of one case for `peers.json`; `ratio` is the lower speed ratio, by hops or bytes."""
     return {
         "shallows": measure.figures(case[0]),
         "ns3": measure.figures(case[1]),

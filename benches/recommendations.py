@@ -2,13 +2,14 @@
 
 Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N] [--most HOPS] [--jobs N]
 
-In each fabric, a race recommends a setting, as in `shallows advise`. Then all candidates and a grid of
-thresholds and factors α run with new seeds, until they have cost `--times` as many packet-hops as the race.
-All these settings except the recommended one are rivals. A rival beats the recommendation if it is better by
-more than 3 % in one goal, and not worse by more than 3 % in the goals listed before that goal. Undecided
-rivals run with more seeds, until all are decided or `--most` packet-hops are spent. The intervals of a fabric
-hold simultaneously over all rivals, goals and interim comparisons. Runs are stored in
-`target/bench/recommendations`, so that a stopped benchmark resumes. The table is in evidence/advisor.md.
+In each fabric, a race of candidate settings recommends one setting, as in `shallows advise`. Then all
+candidates and the settings of a grid of thresholds and factors α run with new seeds. These runs end when
+they have cost `--times` as many packet-hops as the race. All candidates and grid settings except the
+recommended one are rivals. A rival beats the recommendation if it is better by more than 3 % in one goal, and
+not worse by more than 3 % in the goals listed before that goal. Undecided rivals run with more seeds, until
+all are decided or `--most` packet-hops are spent. The intervals of a fabric hold simultaneously over all
+rivals, goals and interim comparisons. Runs are stored in `target/bench/recommendations`, so that a stopped
+benchmark resumes. The table is in evidence/advisor.md.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ GROWTH = 1.5
 
 
 def draw(number: int, flows: int) -> Fabric:
-    """Return a fabric with random properties, for which `number` is the seed."""
+    """Return a fabric with random properties, drawn with the seed `number`."""
     pick = random.Random(number)
     rate = pick.choice([10, 25, 40, 100])
     rtt = pick.randint(20, 100)
@@ -197,7 +198,7 @@ class Rival:
 
     @property
     def better_by(self) -> float:
-        """Largest estimated improvement over the recommended setting, in multiples of a goal's `delta`."""
+        """Largest estimated improvement over the recommended setting, in units of the indifference zone."""
         return max((-change.estimate / goal.delta for goal, change in self.changes), default=0.0)
 
     @property

@@ -57,7 +57,7 @@ def mean_size() -> float:
 
 
 def size_at(share: float) -> int:
-    """Return the flow size that this share of all flows does not exceed, at least one byte."""
+    """Return the quantile of flow sizes for this share of flows; at least one byte."""
     point = max(1, bisect_left([cumulative for _, cumulative in WEB_SEARCH], share))
     (a, low), (b, high) = WEB_SEARCH[point - 1], WEB_SEARCH[point]
     return max(1, round(a + (b - a) * (share - low) / (high - low)))

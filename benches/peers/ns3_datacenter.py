@@ -71,7 +71,7 @@ BUFFER_SIZE 16
 
 
 class Control(NamedTuple):
-    """A congestion control: `CC_MODE`, and whether senders have a window."""
+    """A congestion control: its `CC_MODE`, and 1 if a window limits each sender's bytes in flight, else 0."""
 
     mode: int
     window: int

@@ -76,7 +76,7 @@ class _Page:
                     self._find(choice, here, label, tables)
 
     def _tables_of(self, value: Schema) -> Iterator[str]:
-        """Yield the names of definitions that have keys and that a value refers to, directly or not."""
+        """Yield the names of the definitions with keys to which a value refers, directly or indirectly."""
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = [definition, *definition.get("oneOf", [])]
@@ -158,7 +158,7 @@ class _Page:
 
 
 def _references(value: Schema) -> Iterator[str]:
-    """Return the names of the definitions that a value refers to; their own references are not followed."""
+    """Yield the names of the definitions to which a value refers directly, not through other definitions."""
     if "$ref" in value:
         yield _name(value["$ref"])
     for choice in value.get("anyOf", []):

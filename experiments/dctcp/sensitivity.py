@@ -41,9 +41,10 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def bursts(path: Path, tail: float) -> dict[str, Any]:
-    """Write a list of background flows, half of which start together with the previous flow of their server.
+    """Write a list of background flows, and return the override of the workload that reads the list.
 
-    Times between groups of such flows are lognormal, and their logarithm has the standard deviation `tail`:
+    Half of the flows start together with the previous flow of their server. The times between such groups of
+    flows are lognormal, and the logarithm of the times has the standard deviation `tail`:
     "the variance in interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for
     example the 0ms inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile" (§2.2).
     """

@@ -85,7 +85,7 @@ class Fabric:
 
     @property
     def between_queries_s(self) -> float:
-        """Mean time between queries whose answers use `QUERY_LOAD` of the uplinks."""
+        """Mean time between queries at which their answers use the share `QUERY_LOAD` of the uplinks."""
         crossing = (LEAVES - 1) * HOSTS_PER_LEAF / (LEAVES * HOSTS_PER_LEAF - 1)
         return DEGREE * ANSWER * 8 * crossing / (QUERY_LOAD * LEAVES * SPINES * self.rate)
 
@@ -266,7 +266,7 @@ def schemes(fabric: Fabric, factor: float = 1.0) -> Iterator[Scheme]:
 
 
 def hcf(fabric: Fabric, factor: float) -> Scheme:
-    """Return HCF, which has two queues instead of one for each of the eight services."""
+    """Return HCF. All eight services share its two queues; other schemes have one queue for each service."""
     limit = fabric.pool / fabric.ports_per_pool + fabric.reserved
     port = {"kind": "hcf", "limit": size(limit), "bins": round(20 * factor), "credits": "1p"}
     return Scheme(
@@ -404,7 +404,7 @@ def traffic(fabric: Fabric, load: float, *, queries: bool) -> str:
 
 
 def sweep_over_loads(fabric: Fabric, loads: tuple[float, ...], *, queries: bool) -> str:
-    """Return the axes of loads and seeds, and each load's warm-up, which is the same share of every run."""
+    """Return the axes of loads and seeds; each load's warm-up is the share `WARM_UP` of its arrival time."""
     together: dict[str, list[Any]] = {
         "workload.0.load": [],
         "workload.1.load": [],
@@ -545,7 +545,7 @@ def of_rtt(fabric: Fabric) -> str:
 
 
 def candidates() -> Iterator[Scheme]:
-    """Yield each scheme with its main number multiplied by a quarter, a half, one and two."""
+    """Yield each scheme four times, with its main parameter times a quarter, a half, one and two."""
     for factor in (0.25, 0.5, 1.0, 2.0):
         for each in schemes(SHORT, factor):
             yield replace(each, name=f"{each.name}, x{factor:g}", why=())
@@ -577,7 +577,7 @@ Schemes that are not listed are best with their own rule.
 
 
 def tuned() -> Iterator[Scheme]:
-    """Yield all schemes as their rules set them, then tuned copies of those that grid.toml improves."""
+    """Yield all schemes as their rules set them, then tuned copies of the schemes in `TUNED`."""
     yield from (replace(each, why=()) for each in schemes(SHORT))
     for factor in sorted({*TUNED.values()}):
         for each in schemes(SHORT, factor):

@@ -93,8 +93,8 @@ impl FlowRecord {
         }
     }
 
-    /// Merges the sender's and the receiver's record of a flow. Takes the counts of the receiver from the receiver's record, because they
-    /// are zero in the sender's record.
+    /// Merges the sender's and the receiver's record of a flow. Takes the receiver's counts from the receiver's record, or from the
+    /// sender's record if the receiver's record has none.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Names of the quantities of a traced sender. `state` is 0 for open, 1 for recovery, 2 for timeout and 3 for braking.
+/// Names of the quantities of a traced sender. `state` is 0 for open, 1 for recovery, 2 for timeout and 3 for braking (Pulser's small
+/// window during an incast).
 pub(crate) const QUANTITIES: [&str; 8] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes", "rate_gbps"];
 
@@ -134,7 +135,7 @@ impl FlowTracer {
         Some(self.traces[self.flows.get(&flow)?.trace].every.is_none())
     }
 
-    /// Returns the flows of trace `number` whose active senders must be read now, and the time of the next reading.
+    /// Returns the flows of trace `number` with active senders, which must be read now, and the time of the next reading.
     ///
     /// # Panics
     ///

@@ -3,13 +3,15 @@
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
 
-/// Samples recorded so far. A port or pool that is empty at two consecutive samples adds no row for the second sample.
+/// Samples recorded so far. A sample of zero bytes adds a row only if the previous sample of the same port or pool was above zero. A first
+/// sample of zero bytes adds no row.
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,
     /// Recorded samples.
     pub rows: Vec<SampleRow>,
-    /// Whether the last sample of each entity was empty: ports first, then pools by node.
+    /// Whether each entity was empty at its last sample: ports first, then pools by node. Before its first sample, an entity counts as
+    /// empty.
     empty: Vec<bool>,
 }
 

@@ -129,8 +129,9 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// Returns the division of the run among up to `threads` threads as JSON, with the keys `threads`, `partitions`, `window_us` and
-    /// `evenness`. If the run cannot be divided, the only key is `undivided`, with the reason.
+    /// Returns the division of the run among up to `threads` threads as JSON. The keys are `threads`, `partitions`, `window_us` (simulated
+    /// time for which partitions run independently of each other) and `evenness` (mean number of links per thread divided by the largest).
+    /// If the run cannot be divided, the only key is `undivided`, with the reason.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({

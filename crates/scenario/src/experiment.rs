@@ -90,10 +90,10 @@ pub struct Setup {
 pub struct HostConfigs {
     /// Settings of each host group, by group number. Group 0 consists of the hosts that are in no other group.
     pub groups: Vec<HostGroup>,
-    /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
-    /// settings; every other kind has the `tcp` table of a workload.
+    /// Parameters of connections, ordered by kind of connection, then sender's group, then receiver's group. Kind 0 has the hosts' own
+    /// settings. The next kinds have the distinct `tcp` tables of workloads. The last kinds are those of queue pairs.
     pub(crate) agreements: Vec<Agreement>,
-    /// Connection kind of each workload that sends flows: the first index into `agreements`. Kind 0 has the hosts' own settings.
+    /// For each workload that sends flows, the kind of its connections in `agreements`. Kind 0 has the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
@@ -112,7 +112,8 @@ impl HostConfigs {
         &self.agreements[(kind * groups + from) * groups + to]
     }
 
-    /// Returns the parameters of connections, indexed by kind of connection ([`Self::kinds`]), the sender's group and the receiver's group.
+    /// Returns the parameters of every kind of connection ([`Self::kinds`]), for every ordered pair of groups. With `n` groups, connections
+    /// of kind `k` from group `i` to group `j` are at index `(k * n + i) * n + j`.
     pub fn agreements(&self) -> &[Agreement] {
         &self.agreements
     }
@@ -214,7 +215,8 @@ impl Experiment {
         self.hosts.agreement_of(workload, groups.of(from), groups.of(to))
     }
 
-    /// Returns the parameters of each kind of connection that some workload uses, for each ordered pair of groups that have hosts.
+    /// Returns the parameters of each kind of connection that some workload uses, for each ordered pair of groups that have hosts. If no
+    /// workload sends flows, every kind counts as used.
     pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
         let HostConfigs { groups, agreements, kinds } = &self.hosts;
         let count = groups.len();

@@ -29,7 +29,8 @@ pub struct QueuePairs {
     pub ack_class: Option<u8>,
     /// Class of service of congestion notification packets; `None` if they have the class of the data.
     pub cnp_class: Option<u8>,
-    /// Bytes that every packet has in addition to its data and to extended headers: framing, and the headers IP, UDP, BTH and ICRC.
+    /// Bytes that every packet has in addition to its data and to extended headers: framing; the headers IP, UDP and BTH; in-band
+    /// telemetry, if the congestion control uses it; and the ICRC, a trailer.
     pub header_bytes: Bytes,
 }
 

@@ -13,7 +13,8 @@ from shallows.runs.table import NOTHING, Table
 def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
     """Return a table for each grouping in `asked`.
 
-    By default, group by workload, class and group of hosts wherever the run has more than one.
+    By default, the groupings are `workload`, `class`, `group` and `to_group`; each is left out if its table
+    has only one row.
     """
     if asked:
         return [breakdown(run, what) for what in asked]

@@ -47,7 +47,7 @@ class Child:
         """Queue a function, which runs after all functions queued before it.
 
         The function must be at the top level of a module. It is called with a function `send` and these
-        arguments, which are pickled; `receive` yields the messages that it passes to `send`.
+        arguments, which are pickled. `receive` yields the messages that the function passes to `send`.
         """
         with contextlib.suppress(BrokenPipeError):  # the process has ended: `receive` will raise
             self.pipe.send((function, arguments))

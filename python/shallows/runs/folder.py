@@ -46,8 +46,8 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
     """Raise an error if a new run must not write this folder.
 
-    With `force`, any run can be replaced; otherwise, only a damaged copy of the new run. `verify` also
-    detects damage by hashes of files.
+    With `force`, the new run may replace any run; without it, only a damaged copy of the same run. `verify`
+    also detects damage by hashes of files.
     """
     if not (folder.exists() or folder.is_symlink()):
         return

@@ -60,7 +60,10 @@ class Lease:
 
 
 class Watch:
-    """Detects expired leases. A lease from another machine needs two checks, `EXPIRY_S` apart."""
+    """Detector of expired leases.
+
+    A lease has expired if its process has certainly ended, or if checks `EXPIRY_S` apart find no renewal.
+    """
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[object, float]] = {}
@@ -85,7 +88,7 @@ class Watch:
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:
-        """Return whether this run's folder has a lease that was renewed after the lease's first check."""
+        """Return whether a lease on this run's folder was renewed between two checks by this object."""
         return any(path in self.renewed for path in left_of(final.parent).get(final.name, []))
 
 

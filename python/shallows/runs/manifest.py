@@ -55,10 +55,10 @@ def files_of(folder: Path) -> set[str]:
 
 
 def others_in(folder: Path, successor: Path) -> list[Path]:
-    """List the files that users added to a run's folder, which stay if the run `successor` replaces it.
+    """List the files that users added to a run's folder; they stay if the run `successor` replaces it.
 
-    These are the files that neither run's manifest lists. If the old manifest is unreadable, files that look
-    like results do not stay either, unless the successor is the same run.
+    A file counts as added if neither run's manifest lists it. If the old manifest is unreadable and the
+    successor is a different run, files that look like results are left out.
     """
     before, after = files_of(folder), files_of(successor)
     is_told = before or is_run_of(folder, str(_read(successor / MANIFEST).get("hash")))
@@ -201,8 +201,8 @@ def _hash(path: Path) -> str:
 def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
     """Return the command that repeats a run that is damaged or was written by another version.
 
-    `options` are added to the command of a sweep, which needs them to detect the damage. The command of a
-    single run has `--force`, as the run's hash may have changed.
+    For a point of a sweep, the command repeats the sweep with `options`, such as `--verify`, which makes the
+    sweep detect the damage. For a single run, it has `--force`, which lets it replace a run of another hash.
     """
     try:
         if environment["labels"]:

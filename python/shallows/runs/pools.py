@@ -65,8 +65,9 @@ def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
 def traced_pools(run: Recorded) -> "pl.DataFrame":
     """Return the bytes over time of completely traced pools: `time_us`, `name`, `bytes`.
 
-    A port's trace records the pool's bytes only when that port changes. A pool is therefore completely traced
-    if all of its ports that had packets are traced, or if traces are at intervals.
+    A trace of every change of a port records the pool's bytes only when that port changes. It covers the pool
+    completely only if all other ports of the pool that had packets are traced too. If all traces of the run
+    have readings at fixed intervals, one traced port is enough.
     """
     import polars as pl
 

@@ -163,7 +163,7 @@ class Run:
 
     @property
     def measured_nothing(self) -> bool:
-        """Whether the run measured nothing of what its scenario requests."""
+        """Whether all measurements that the scenario requests are missing."""
         return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
     @property

@@ -360,7 +360,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 def ports(summary: Mapping[str, Any]) -> Table | None:
     """Tabulate losses and marks by kind of port.
 
-    Returns None if at most one kind has losses or marks, unless this kind is `nic`.
+    Returns None if no kind has losses or marks, or a single kind other than `nic` has them all.
     """
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]

@@ -254,7 +254,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of each flow's longest gap (in `column`), over the selected and counted flows."""
+    """Return a statistic of the longest gaps (`column`) of selected flows that arrived after the warm-up."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(
@@ -354,13 +354,13 @@ def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
 
 
 def gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size divided by completion time over a bin's completed flows, in Gbit/s."""
+    """Return the mean goodput (size divided by completion time) of a bin's completed flows, in Gbit/s."""
     flows, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3)
 
 
 def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size divided by ideal completion time (`ideal.py`) over a bin's flows, in Gbit/s."""
+    """Return the mean goodput of a bin's completed flows in the network of `ideal.py`, in Gbit/s."""
     _, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3)
 

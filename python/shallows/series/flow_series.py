@@ -43,7 +43,7 @@ def over_time(run: Run, quantity: str, flows: Sequence[int], most: int | None) -
 
 
 def alphas(run: Run, names: Collection[str]) -> dict[str, Series]:
-    """Return α over time of the named flows whose congestion control has one."""
+    """Return α over time of the named flows; flows of congestion controls without α are left out."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "alpha")

@@ -1,4 +1,4 @@
-"""Ideal completion times of a finished run's flows, shorter than those under any scheme.
+"""Ideal completion times of a finished run's flows: those in a max-min fair fluid network without queues.
 
 Flows are fluid and share links max-min fairly at any time. A flow uses all spines at once, so only the links
 of its hosts and the total uplink capacity of its leaves limit it. Its completion time is its fluid time plus

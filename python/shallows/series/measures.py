@@ -359,7 +359,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and how many ports fill the pool with a backlog of K each."""
+    """Return the pool's bytes per port, also per Gb/s of rate, and how many backlogs of K fill the pool."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

@@ -362,7 +362,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A port or pool with a recorded backlog, and the time from which on a metric uses the backlog."""
+    """A port or pool with a recorded backlog; a metric ignores the backlog before `begin_us`."""
 
     name: str
     begin_us: float = 0.0

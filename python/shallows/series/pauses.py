@@ -29,7 +29,7 @@ class Pauses:
     ends: "np.ndarray"
 
     def until(self, times: "np.ndarray") -> "np.ndarray":
-        """Return how long the port was paused before each of these times, in µs."""
+        """Return, for each of these times, the total time for which the port was paused until then, in µs."""
         import numpy as np
 
         before = np.concatenate([[0.0], np.cumsum(self.ends - self.starts)])

@@ -80,8 +80,8 @@ class _Paths:
     def certain(self, source: int, destination: int) -> list[str]:
         """Return the ports that a flow certainly crosses.
 
-        These are the ports up to the first node with several next hops, and the last port. Parallel links are
-        several next hops.
+        These are the ports up to the first node with several next hops, and the last port. Each of several
+        parallel links counts as a next hop.
         """
         distances, at, ports = self.distances(destination), source, []
         while at != destination:

@@ -100,8 +100,8 @@ def from_finished(points: Sequence[Point]) -> list[Cost | None]:
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
     """Run short trials of some points of each scheme, then return the costs in the form of `from_finished`.
 
-    As many trials run at the same time as points of the sweep would, and on as many threads, so that the
-    machine has the same load. `say` is called with a line of text before each group of trials.
+    The number of concurrent trials and their numbers of threads equal those of the sweep, so that the machine
+    has the same load. `say` is called with a line of text before each group of trials.
     """
     known = _measured(points)
     chosen = _choose(points, known)
@@ -197,7 +197,7 @@ def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
 
 
 def _cost(seen: dict[str, Any], lasted: float) -> Cost:
-    """Extrapolate the cost of a run from a trial that took `lasted` seconds, including its start."""
+    """Extrapolate the cost of a run from a trial; `lasted` is the trial's time in s, including start-up."""
     fraction, wall = seen["fraction"], seen["wall_s"]
     grown = max(seen["memory_mb"] - seen["middle_mb"], 0.0) / max(fraction - seen["middle"], 1e-9)
     return Cost(

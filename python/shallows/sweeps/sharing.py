@@ -145,7 +145,7 @@ class Share:
 
 
 def remove_left(points: Iterable[Point]) -> None:
-    """Remove the partial folders of these points that belong to ended processes."""
+    """Remove the partial folders that ended processes have left for these points."""
     named = {point.folder.name: point.folder for point in points}
     watch = Watch()
     for parent in {folder.parent for folder in named.values()}:

@@ -42,10 +42,9 @@ fn crossing(path: &[&Link], size: Bytes) -> Duration {
 
 /// Returns the time that a train of full segments and one last segment takes to cross a path of store-and-forward links.
 ///
-/// The result is the sum of all propagation delays and of the transmission times on the longest route through the grid of segments and
-/// links. A route follows the first segment, which has additional headers, to some link *i*, where it passes through all full segments. It
-/// then follows the last full segment to some link *j*, and the last segment over link *j* and all later links. The longest route is the
-/// maximum over *i* and *j*.
+/// The result is the sum of all propagation delays, plus a sum of transmission times that is maximised over all pairs of links *i* ≤ *j*.
+/// In the second sum, the first segment, which has additional headers, crosses the links up to *i*, and the other full segments cross link
+/// *i*. The last full segment then crosses the links after *i* up to *j*, and the last segment crosses link *j* and all later links.
 fn store_and_forward(path: &[&Link], size: Bytes, segments: Segments) -> Duration {
     let Segments { data, overhead, once, at_end } = segments;
     let full = size.0.div_ceil(data.0).max(1) - 1;

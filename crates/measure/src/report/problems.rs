@@ -169,8 +169,8 @@ impl Report {
         empty.map(tell).collect()
     }
 
-    /// Returns a problem for each port that dropped packets of a lossless class because the headroom was full. Ignores drops at switches
-    /// whose ports share a pool of headroom, because such a pool can run out.
+    /// Returns a problem for each port that dropped packets of a lossless class because the headroom was full. Ignores drops at switches if
+    /// the scenario sets a shared pool of headroom: its size is the user's choice, and may be too small for all groups at once.
     fn lossless_drops(&self) -> Vec<Problem> {
         let network = &self.experiment.network;
         let pooled = network.lossless.as_ref().is_none_or(|lossless| lossless.pooled);

@@ -126,8 +126,9 @@ pub struct FlowOutcome {
 }
 
 impl Measured {
-    /// Merges the measurements of partitions. Samples and readings are in order of time, and at equal times in order of port and entity.
-    /// Ports are in the order of their links. Captures are not merged, because they always cover the whole network.
+    /// Merges the measurements of partitions. Samples and readings of ports are in order of time. At equal times, samples are in order of
+    /// entity, and readings in order of link. Ports are in the order of their links. Captures are not merged, because they always cover the
+    /// whole network.
     pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut partition in partitions {
@@ -241,7 +242,8 @@ impl Report {
         link.copied().unwrap_or_default()
     }
 
-    /// Returns the sampled backlogs of the port `name`. An empty sample that follows an empty sample is omitted.
+    /// Returns the times and backlogs of the samples of the port `name`. A sample of zero bytes is omitted if it is the port's first
+    /// sample, or if the previous sample was zero too.
     pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let port = self.link(name).map(|link| Entity::Port(link as u32));
         let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);

@@ -12,7 +12,7 @@ use crate::pause_counts::PauseCounts;
 use crate::queue_pair_counts::{QueuePairCounts, Senders};
 use crate::tally::Lost;
 
-/// Congestion control of the queue pairs on which the hosts of a group send the data of a workload.
+/// Congestion control of a workload's queue pairs, at one group of hosts that send data.
 struct Control<'a> {
     /// Number of the workload in the scenario.
     workload: u16,

@@ -252,7 +252,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `queues.parquet`: samples of ports and pools. A port or pool that stays empty adds no row.
+    /// Writes `queues.parquet`: samples of ports and pools. A sample of zero bytes has a row only if the previous sample was above zero.
     fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
         let network = &self.experiment.network;
         let name = |row: &SampleRow| match row.entity {
