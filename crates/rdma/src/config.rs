@@ -142,7 +142,8 @@ pub fn extended_headers(packet: &RdmaData) -> Bytes {
     }
 }
 
-/// Bytes of the headers of every packet: IPv4 (20), UDP (8), BTH (12) and ICRC (4) (InfiniBand, annex A17).
+/// Bytes that every packet has in addition to its data and extended headers: the headers of IPv4 (20), UDP (8) and BTH (12), and the
+/// trailing ICRC (4) (InfiniBand, annex A17).
 pub const HEADERS: Bytes = Bytes(44);
 /// Largest number of hops with in-band telemetry (HPCC, SIGCOMM '19, section 4.1).
 pub const MOST_HOPS: usize = 5;

@@ -17,7 +17,7 @@ pub(crate) struct Transport {
     pub(crate) config: Config,
     /// Class of service of acknowledgements; `None` if acknowledgements have the class of the data that they acknowledge.
     pub(crate) ack_class: Option<u8>,
-    /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
+    /// Bytes that every packet has in addition to its data: framing and headers. Excludes SACK blocks, and extended headers of queue pairs.
     pub(crate) header_bytes: u16,
     /// Rules by which the NIC pulls packets.
     pub(crate) handover: Handover,

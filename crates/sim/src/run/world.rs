@@ -323,6 +323,6 @@ impl World {
     ///
     /// If a law is violated, which is a defect of this program.
     pub(crate) fn audit(&self) -> u64 {
-        self.outside.network.audit() + self.hosts.waiting() as u64
+        self.outside.network.audit().wrapping_add(self.hosts.waiting() as u64)
     }
 }

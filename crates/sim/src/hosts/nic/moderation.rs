@@ -6,8 +6,8 @@
 //! (stays at its level) after at least two steps in one direction and one better step back, or if there is no further level. It leaves this
 //! level when the rates change. After ten steps without parking, it rests for ten measurements.
 //!
-//! More bytes per second are better. If the rates of bytes differ by at most a tenth, more packets per second are better. If the rates of
-//! packets also differ by at most a tenth, fewer interrupts per second are better. If all three rates differ by at most a tenth, they count
+//! More bytes per second are better. If the rates of bytes differ by less than 11 %, more packets per second are better. If the rates of
+//! packets also differ by less than 11 %, fewer interrupts per second are better. If all three rates differ by less than 11 %, they count
 //! as the same.
 
 use shallows_core::{Bytes, Duration, Instant};
@@ -44,7 +44,7 @@ pub(crate) struct Moderation {
 enum Direction {
     Up,
     Down,
-    /// The level stays at the optimum until a rate changes by more than a tenth.
+    /// The level stays at the optimum until a rate changes by 11 % or more.
     OnTop,
     /// The level stays the same for [`TIRED`] measurements after too many steps.
     Resting,
@@ -203,8 +203,9 @@ impl Rates {
         if before.bytes == 0 {
             return if self.bytes > 0 { Verdict::Better } else { Verdict::Same };
         }
-        // `IS_SIGNIFICANT_DIFF`: more than a tenth.
-        let differ = |now: u64, before: u64| u128::from(now.abs_diff(before)) * 10 > u128::from(before);
+        // `IS_SIGNIFICANT_DIFF`: more than 10 whole percent, so 11 % or more.
+        let differ =
+            |now: u64, before: u64| u128::from(now.abs_diff(before)) * 100 >= u128::from(before) * 11;
         if differ(self.bytes, before.bytes) {
             return more(self.bytes, before.bytes);
         }
@@ -279,13 +280,15 @@ mod tests {
     }
 
     #[test]
-    fn a_change_by_less_than_a_tenth_is_none() {
+    fn a_change_by_less_than_11_percent_is_none() {
         let rates = |bytes, packets, interrupts| Rates { bytes, packets, interrupts };
         let before = rates(1_000, 100, 10);
         for (now, verdict) in [
             (rates(1_100, 100, 10), Verdict::Same),
-            (rates(1_101, 50, 10), Verdict::Better),
-            (rates(899, 200, 10), Verdict::Worse),
+            (rates(1_109, 100, 10), Verdict::Same),
+            (rates(1_110, 50, 10), Verdict::Better),
+            (rates(891, 100, 10), Verdict::Same),
+            (rates(890, 200, 10), Verdict::Worse),
             (rates(1_000, 111, 20), Verdict::Better),
             (rates(1_000, 89, 5), Verdict::Worse),
             (rates(1_000, 100, 12), Verdict::Worse),
