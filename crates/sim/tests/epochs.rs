@@ -6,7 +6,7 @@ use crate::common::parse;
 use serde_json::{Value, json};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState};
-use shallows_sim::{Division, Report, Simulation, nowhere};
+use shallows_sim::{Division, Execution, Report, Simulation, nowhere};
 
 /// One host at each of two switches. A packet of 1,250 B takes 1 us to send on a link between a host and its switch, and arrives 1 us
 /// later. On the link between the switches, it takes 2 us to send and arrives 10 us later.
@@ -113,6 +113,27 @@ fn a_link_that_changes_its_rate_loses_nothing() {
         // changes while it leaves. Packets 6 to 19, the last of which arrives at 21 us, wait for it.
         let waits = report.port("left->right").expect("it is there");
         assert_eq!((waits.sent, waits.max_backlog.0), (20, 14 * 1_250));
+    }
+}
+
+#[test]
+fn a_link_that_comes_back_before_its_packet_would_have_left_sends_at_once() {
+    // Packet 0 is on the wire at 1 Gb/s from 2 us to 12 us, and packets 1 and 2 wait. The link is down from 4.5 us to 5 us. Packet 4, which
+    // arrives at 6 us, is then sent at 5 Gb/s until 8 us. Packet 5, which arrives at 7 us, waits for it, not until 12 us.
+    for (stop, sent) in [("7.9us", 2), ("8.1us", 3)] {
+        let sets = [("topology.bottleneck_rate", "1Gbps"), ("stop.at", stop)];
+        let mut experiment = parse(&[DUMBBELL, &burst("0us", "6us")].concat(), &sets);
+        let link = bottleneck(&experiment);
+        let fast = LinkState::Up { rate: Rate::from_gbps(5), delay: Duration::from_micros(10) };
+        change(&mut experiment, &[(ns(4_500), link, LinkState::Down), (ns(5_000), link, fast)]);
+        for execution in [Execution::Events, Execution::Windows] {
+            let simulation = Simulation::executed(experiment.clone(), None, execution, nowhere);
+            let mut simulation = simulation.expect("nothing is captured");
+            simulation.advance(u64::MAX);
+            let report = simulation.finish();
+            let port = report.port("left->right").expect("it is there");
+            assert_eq!((port.received, port.sent), (6, sent), "{execution:?} until {stop}");
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use shallows_measure::Lost;
 use shallows_scenario::{Epoch, LinkState};
 
 use crate::network::link::NONE;
+use crate::network::waiting::Waiting;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
@@ -34,6 +35,7 @@ impl<T: Copy + Default> Network<T> {
         self.epochs_over = epoch as usize + 1;
         let Epoch { routing, links, .. } = &epochs[epoch as usize];
         self.routing = Arc::clone(routing);
+        self.waiting.iter_mut().for_each(Waiting::forget_departures);
         for &(number, state) in links {
             match state {
                 LinkState::Down => self.link_down(number, driver),

@@ -299,7 +299,7 @@ impl<T: Copy + Default> Network<T> {
             }
         } else if !link.waking {
             link.waking = true;
-            waiting.ports.push(place);
+            waiting.ports.push((link.port.busy_until(), place));
         }
     }
 
@@ -307,8 +307,8 @@ impl<T: Copy + Default> Network<T> {
     #[inline(never)]
     fn catch_all_up(&mut self, switch: u32, now: Instant, driver: &mut impl Driver<T>) {
         for number in 0..self.waiting[switch as usize].ports.len() {
-            let place = self.waiting[switch as usize].ports[number];
-            if self.links[place as usize].port.is_due(now) {
+            let (next, place) = self.waiting[switch as usize].ports[number];
+            if next <= now && self.links[place as usize].port.is_due(now) {
                 self.catch_up(place, now, driver);
             }
         }
@@ -399,15 +399,17 @@ impl<T: Copy + Default> Network<T> {
         } else {
             let mut ports = std::mem::take(&mut self.waiting[switch as usize].ports);
             let mut next = Instant::MAX;
-            ports.retain(|&place| {
-                if self.links[place as usize].port.is_due(until) {
-                    self.catch_up(place, until, driver);
+            ports.retain_mut(|(at, place)| {
+                if *at <= until {
+                    if self.links[*place as usize].port.is_due(until) {
+                        self.catch_up(*place, until, driver);
+                    }
+                    let link = &mut self.links[*place as usize];
+                    *at = link.port.wake_at().unwrap_or(Instant::MAX);
+                    link.waking = *at < Instant::MAX;
                 }
-                let link = &mut self.links[place as usize];
-                let at = link.port.wake_at();
-                link.waking = at.is_some();
-                next = next.min(at.unwrap_or(Instant::MAX));
-                link.waking
+                next = next.min(*at);
+                *at < Instant::MAX
             });
             self.waiting[switch as usize].ports = ports;
             next

@@ -51,8 +51,9 @@ pub(crate) struct Waiting {
     pub(crate) node: u32,
     /// Indices of all ports of the switch.
     pub(crate) all: Range<u32>,
-    /// Indices of the ports with waiting packets, without duplicates. Empty if `order` is `OfTime`.
-    pub(crate) ports: Vec<u32>,
+    /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
+    /// if `order` is `OfTime`.
+    pub(crate) ports: Vec<(Instant, u32)>,
     /// Next departure of each port with waiting packets. Empty unless `order` is `OfTime`.
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
     /// Time of the earliest departure, computed at the end of the last visit.
@@ -72,6 +73,11 @@ impl Waiting {
     /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
+    }
+
+    /// Makes the next visit compute the next departure of each port anew. Called when a link has changed.
+    pub(crate) fn forget_departures(&mut self) {
+        self.ports.iter_mut().for_each(|(next, _)| *next = Instant::ZERO);
     }
 
     /// Returns whether no port has waiting packets.
