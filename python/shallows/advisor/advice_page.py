@@ -134,7 +134,7 @@ def _limits_note(found: Answer) -> list[Block]:
 
 
 def _configuration(found: Answer) -> list[Block]:
-    """Return the configuration change, its rollback, and the settings that the format lacks or rounds."""
+    """Return the change, its rollback, and the settings that the vendor's format lacks or rounds."""
     made = found.configured
     if made is None:
         return []

@@ -149,7 +149,7 @@ def _of_curve(found: Answer, curve: Curve | None) -> Said:
 
 
 def configuration(found: Answer) -> Table:
-    """Tabulate settings that the format lacks or rounds, with the cost of rounding."""
+    """Tabulate settings that the vendor's format lacks or rounds, with the effect of rounding on goals."""
     made, recommendation = found.configured, found.recommendation
     if made is None or recommendation is None:
         return Table("", [], [])
@@ -250,7 +250,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Return, for each kind of change to the fabric, the first level at which another setting is better."""
+    """Return a sentence with the smallest change of each kind that makes another setting better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -273,7 +273,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Format the change whose interval has the lowest upper limit, together with that interval."""
+    """Format the change with the lowest upper limit, of all changes by which a setting beat another."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

@@ -109,7 +109,11 @@ def _buffer(fabric: Fabric) -> list[Advice]:
 
 
 def _marks_first(fabric: Fabric) -> list[Advice]:
-    """Return advice on the threshold below which marks come before pauses; empty if there is none."""
+    """Return advice on the threshold K below which ECN marks packets before PFC pauses their senders.
+
+    The result is empty if a class is lossy, priority groups have a fixed limit, or the engine rejects the
+    switch.
+    """
     groups, count = fabric.groups, len(fabric.lossless)
     below = marks_first(fabric)
     if below is None or groups.limit is not None:

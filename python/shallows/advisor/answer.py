@@ -271,7 +271,11 @@ def _say_nothing(*_: object) -> None:
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
-    """Compare the recommendation by class with the current setting, or else with a vendor's first default."""
+    """Compare the recommendation with the current setting, class by class.
+
+    Without a current setting, the first simulated default of a vendor takes its place. The result is the name
+    of the setting that is compared with the recommendation, and the rows of the table.
+    """
     race, recommended = found.race, found.recommendation
     if race is None or recommended is None:
         return "", []

@@ -183,7 +183,7 @@ def _with_groups(fabric: Fabric, mine: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _jointly(fabric: Fabric, standard: Candidate, base: Groups) -> Iterator[Candidate]:
-    """Yield the standard setting with every combination of weights, α of priority groups and headroom."""
+    """Yield variants of `standard`: the combinations of weights, α of priority groups, and headroom."""
     for weights, alpha, (name, headroom) in product(
         (None, *_weightings(fabric)), _group_alphas(fabric, base), _headrooms(fabric, base)
     ):
@@ -219,7 +219,9 @@ def _group_alphas(fabric: Fabric, base: Groups) -> list[float]:
 def _headrooms(fabric: Fabric, base: Groups) -> Iterator[tuple[str, Groups]]:
     """Yield pairs of a name and priority groups.
 
-    The first pair has the planned headroom, the second the other kind: separate for each group, or pooled.
+    The first pair has an empty name and the groups `base`. A second pair has pooled headroom if each group of
+    `base` has its own headroom, and separate headroom if `base` has a pool. The second pair is left out if
+    the fabric's file sets the headroom, or if the headroom takes too much memory.
     """
     yield "", base
     if {"headroom", "headroom_pool"} & {*fabric.fixed}:
@@ -247,7 +249,7 @@ def ramp(fabric: Fabric, kmin: float, kmax: float, pmax: float) -> Curve:
 
 
 def pool_curve(fabric: Fabric, alpha: float) -> Curve | None:
-    """Return BCC's pool curve; None if the pool is too small for the rule, or cannot mark."""
+    """Return BCC's marking curve for a pool; None if the pool is too small or cannot mark packets."""
     if "pool" not in fabric.marks:
         return None
     buffer, link = fabric.buffer, fabric.links.rate
@@ -263,7 +265,10 @@ def _plain(fabric: Fabric, name: str, why: str, origin: str, threshold: float) -
 
 
 def _rules(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield the rules' settings, the standard setting first."""
+    """Yield the settings that rules give.
+
+    `standard` has the usual threshold of each class's transport. BCC precedes it if BCC's rule applies.
+    """
     practice = [of_transport(each, fabric) for each in fabric.classes]
     standard = Candidate(
         "standard",

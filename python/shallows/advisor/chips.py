@@ -213,7 +213,7 @@ def chip(name: str) -> Chip:
 
 
 def chip_of_platform(name: str) -> Chip | None:
-    """Return the chip of a system with this name; None unless exactly one chip matches."""
+    """Return the chip with a platform that a system's name contains; None unless exactly one chip matches."""
     wanted = name.lower()
     found = [each for each in catalogue() if any(part in wanted for part in each.platforms)]
     return found[0] if len(found) == 1 else None

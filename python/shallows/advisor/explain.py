@@ -292,7 +292,7 @@ def zones(resolved: Resolved) -> Table:
 
 
 def zone_rows(resolved: Resolved, each: Class) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows of a class: ECN bits, and the fate of a packet in each zone."""
+    """Yield the rows of a class: ECN bits, and the fate of packets in each range of the backlog (`ZONES`)."""
     if not each.marking or not each.marking.curves:
         return
     drops = _dropped(resolved, each)
@@ -320,7 +320,7 @@ def _dropped(resolved: Resolved, each: Class) -> list[str]:
 
 
 def _zones(resolved: Resolved, each: Class, curve: Curve, what: str, above: str) -> list[str]:
-    """Describe the effect of a curve in each zone."""
+    """Describe the effect of a curve on packets in each range of the backlog (`ZONES`)."""
     highest = resolved.highest(each, curve)
     if highest is None:
         return ["passed", f"{what}, up to {percent_of(curve)}", above, "dropped"]

@@ -11,11 +11,12 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. The fewer looks
-there are, the larger is the share of the error probability that each look can use.
+"""Growth of the number of seeds from one comparison of the candidates to the next: by 1/GROWTH of itself,
+rounded down, but at least one seed.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
+"""Reason for the end of a race for which `contenders` returns no settings."""
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:

@@ -56,9 +56,10 @@ def plog_of(span: int, probability: Fraction) -> int | None:
 
 
 def probability_of(plog: int, span: int) -> Fraction:
-    """Return the kernel's probability from Plog alone: span / 2^Plog, in six digits as tc prints it.
+    """Return the probability that the kernel computes from Plog: about span / 2^Plog.
 
-    As in `red_set_parms` of net/red.h; the product is truncated to 32 bits.
+    As in `red_set_parms` of net/red.h, ((2^32 - 1) >> Plog) · span is truncated to 32 bits. The result has
+    six digits, as tc prints it.
 
     >>> float(probability_of(16, 60_000)), float(probability_of(21, 205_000))
     (0.915513, 0.0977039)

@@ -1,4 +1,4 @@
-"""Headroom and pause thresholds of lossless classes; the engine computes both, as it does before a run."""
+"""Headroom and pause thresholds of lossless classes, as the engine computes them before a run."""
 
 import json
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ def headroom(wire: Wire, cell: int | None = None, response_ps: int | None = None
 def thresholds(
     wire: Wire, ports: int, shared: int, groups: Groups, classes: int, kmin: int, cell: int | None = None
 ) -> dict[str, Any] | None:
-    """Return the backlogs at which a switch pauses senders, and whether queues with K = `kmin` mark first.
+    """Return the backlogs at which a switch pauses senders, and whether marks at `kmin` precede these pauses.
 
     The switch has equal ports, only lossless classes, and `shared` bytes of shared memory. The result is a
     row of the engine's table *Pauses (PFC)*; None if the engine rejects the switch.

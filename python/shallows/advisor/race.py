@@ -206,7 +206,10 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these settings and all missing seeds, then drop beaten settings."""
+        """Run `count` more seeds of these settings, then drop beaten settings.
+
+        A setting that has fewer seeds than the race also runs the seeds that it lacks.
+        """
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in self._with_today(names):
@@ -257,7 +260,10 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names, plus the current setting's if it is invalid: answers compare it with others."""
+        """Return the names, with the current setting added if it is invalid.
+
+        An invalid setting is not in the race, but the answer compares the current setting with others.
+        """
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
@@ -417,7 +423,10 @@ def run_set(
 
 
 def _unsafe(fabric: Fabric, candidate: Candidate) -> str:
-    """Describe a headroom that is smaller than the bytes that can arrive after a pause; empty if none."""
+    """Describe fixed headroom that cannot hold the bytes that arrive after the decision to pause.
+
+    The result is empty if the headroom is large enough, or if the engine computes it.
+    """
     own = candidate.groups.headroom if candidate.groups and fabric.lossless else None
     least = 0 if own is None else needed(fabric, in_cells=False)
     return f"headroom {size(own)}, but {size(least)} can arrive" if own is not None and own < least else ""

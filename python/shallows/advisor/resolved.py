@@ -168,7 +168,10 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return a curve's probability at a lone busy queue's limit; None if that is past the curve's end."""
+        """Return a curve's probability at the limit of a queue while no other queue is busy.
+
+        The result is None if the limit reaches the end of the curve, or is unknown.
+        """
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

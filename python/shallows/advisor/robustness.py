@@ -99,7 +99,7 @@ def check(
     on_update: Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     seeds: int = SEEDS,
 ) -> list[Effect]:
-    """Simulate the recommended setting and its rivals in each changed fabric, while there is time."""
+    """Simulate the recommended setting and its rivals in each changed fabric, until `has_time` is false."""
     objective = recommended.decided_by
     field = [recommended.candidate, *rivals(recommended)]
     bounded = [goal for goal in fabric.goals if goal.bound is not None]

@@ -416,7 +416,10 @@ def headroom(link: float, cable: float, mtu: int) -> Advice | None:
 
 
 def marks_before_pauses(pool: float, alpha: float, ports: int, classes: int, below: float) -> Advice:
-    """Return the rule for the threshold below which marks come before pauses; the engine computes `below`."""
+    """Return the rule for the threshold K below which ECN marks packets before PFC pauses their senders.
+
+    `below` is this threshold, as the engine computes it.
+    """
     return Advice(
         "K, marks before pauses",
         below,

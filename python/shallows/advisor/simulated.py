@@ -1,6 +1,6 @@
 """Small scenarios that represent a fabric with a candidate setting.
 
-One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive from hosts at other pools. If
+One pool of the switch is loaded, as in BCC's §III-C: hosts at other pools send to all ports of this pool. If
 the switch has uplinks, the scenario is a leaf-spine network with the same oversubscription and all-to-all
 traffic. If fewer ports are simulated than share a pool, the memory shrinks in proportion.
 """
@@ -382,7 +382,7 @@ def _lossless(fabric: Fabric) -> list[str]:
 
 
 def _compared(fabric: Fabric) -> str:
-    """Describe whether the backlog compared with a priority group's limit includes the arriving packet."""
+    """Describe whether an arriving packet counts when a group's backlog is compared with its limit."""
     compares = fabric.silicon.compares
     if compares is None:
         return "with the arriving packet; the rule of this chip is unknown (chip.compares)"

@@ -1,7 +1,7 @@
 """Priority groups of lossless classes in the simulation of a fabric: headroom, and the memory of a switch.
 
-In the simulation, the links of hosts include the hosts' delays, which therefore delay pauses too. Simulated
-groups get more headroom than those of the fabric: the bytes that arrive during these delays are added. The
+In the simulation, the delays of hosts are part of their links' delays, so pauses arrive later than in the
+fabric. Simulated groups therefore get additional headroom for the bytes that arrive during these delays. The
 shared memory has the same size as in the fabric.
 """
 
@@ -52,8 +52,8 @@ class Memory:
 def needed(fabric: Fabric, link_rate: float | None = None, *, in_cells: bool = True) -> int:
     """Return the headroom in bytes that a group needs at a port of the fabric; default: a host's port.
 
-    With `in_cells`, the result is the memory that the smallest packets occupy in cells; otherwise, the number
-    of bytes.
+    With `in_cells`, the result is the memory that these bytes occupy in cells if packets have the least
+    favourable size; otherwise, it is the number of bytes.
 
     Raises
     ------
@@ -72,7 +72,10 @@ def _wire(fabric: Fabric, link_rate: float) -> Wire:
 
 
 def _response(fabric: Fabric) -> int:
-    """Return the hosts' response time in picoseconds; IEEE 802.3 may define none for simulated uplinks."""
+    """Return the response time to a pause at hosts' links, in picoseconds.
+
+    All simulated links use it, because IEEE 802.3 may define none for the rate of simulated uplinks.
+    """
     terms = headroom(_wire(fabric, fabric.links.rate))
     if terms is None:
         raise _no_response(fabric)
@@ -88,17 +91,20 @@ def _no_response(fabric: Fabric) -> ShallowsError:
 
 
 def planned(fabric: Fabric) -> Groups:
-    """Return the configured priority groups; headroom that is too small and not fixed becomes automatic."""
+    """Return the fabric's priority groups.
+
+    The engine replaces configured headroom that is too small, unless the fabric's file sets the headroom.
+    """
     groups = fabric.groups
     too_small = groups.headroom is not None and groups.headroom < needed(fabric)
     return replace(groups, headroom=None) if too_small and "headroom" not in fabric.fixed else groups
 
 
 def marks_first(fabric: Fabric) -> int | None:
-    """Return the marking threshold below which marks come before pauses, if all classes are lossless.
+    """Return the threshold K below which ECN marks packets before PFC pauses their senders.
 
-    The engine computes this threshold for the whole switch and any traffic; the result is None if the engine
-    rejects the switch.
+    The engine computes this threshold for the whole switch and any traffic. The result is None if a class is
+    lossy, or if the engine rejects the switch.
     """
     if fabric.has_lossy:
         return None
@@ -165,7 +171,7 @@ def fits(fabric: Fabric, groups: Groups) -> bool:
 
 
 def _whole(fabric: Fabric, ports: Ports) -> float:
-    """Return the bytes of the simulated share of a pool: shared memory, reserved memory and headroom."""
+    """Return the bytes of memory for the simulated ports of a pool: shared, reserved, and headroom."""
     groups, classes = fabric.groups, len(fabric.lossless)
     count = ports.hosts + ports.uplinks
     if groups.pool is not None:

@@ -65,7 +65,11 @@ def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Estimate how many seeds narrow an interval until it excludes −δ; the width falls with 1/√seeds."""
+    """Estimate the number of seeds with which the interval of `change` excludes −δ (indifference zone).
+
+    The estimate assumes that the width of the interval falls with 1/√seeds. Without a finite interval, the
+    estimate is one more seed.
+    """
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

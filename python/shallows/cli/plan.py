@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_events(found: Plan) -> str:
-    """Describe runs that process single events, not time windows, due to lossless classes; empty if none."""
+    """Describe runs that process single events instead of windows of time, because of lossless classes.
+
+    The result is empty if there are no such runs.
+    """
     lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
     reason = "by events and not by windows, because of lossless classes"
     if found.experiment:

@@ -143,11 +143,11 @@ def percentile_change(
 ) -> Interval:
     """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
-    The result covers two intervals. (1) The interval of all ratios r that a test does not reject. If r is the
-    true ratio and the baseline's values are multiplied by r, both sides have the same share of values above
-    the percentile, except for the variation between pairs. This interval is too narrow if pairs agree closely
-    and few values are near the percentile. (2) Student's interval of the ratios of the pairs. It is too
-    narrow if groups are short or the distribution has a gap.
+    The result covers two intervals. The first consists of all ratios that a test accepts. The test assumes
+    that both sides have the same share of values above the percentile once the baseline's values are
+    multiplied by the true ratio, except for the variation between pairs. This interval is too narrow if pairs
+    agree closely and few values are near the percentile. The second is Student's interval of the ratios of
+    the pairs. It is too narrow if groups are short or the distribution has a gap.
 
     All observations must be positive.
     """

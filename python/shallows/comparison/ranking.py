@@ -51,7 +51,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranking of all compared values, best first, at one point of the axes that are not compared."""
+    """Ranking of all compared values, best first; all other axes of the sweep have the values in `point`."""
 
     point: Labels
     metrics: list[str]

@@ -68,8 +68,8 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     """Judge whether one metric is better or worse than in the baseline.
 
     The verdict follows from the interval of the change. The interval is over seeds; with fewer than `alone`
-    seeds, it is over batches of runs. An unfinished flow only bounds its completion time from below, so no
-    verdict depends on unfinished flows being fast.
+    seeds, it is over batches of runs. The age of an unfinished flow is only a lower bound of its completion
+    time, so a side with unfinished flows is never judged to be the better one.
     """
     theirs: Groups
     mine: Groups

@@ -107,7 +107,7 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
 
 
 def of_groups(groups: Mapping[str, Sequence[Run]], *without: str) -> Lines:
-    """Choose how to distinguish groups of runs; along the line of a group, the axes in `without` vary."""
+    """Choose how to distinguish the lines of groups of runs; the axes in `without` vary along each line."""
     found: dict[str, dict[str, Any]] = {}
     for name, members in groups.items():
         known = {axis: value for axis, value in labels(members[0]).items() if axis not in {"seed", *without}}

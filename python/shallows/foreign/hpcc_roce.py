@@ -184,10 +184,10 @@ def _dctcp(config: Config, longest: Longest) -> dict[str, Any]:
 
 
 def _window(config: Config, longest: Longest) -> dict[str, Any]:
-    """Return the key `window`, if HPCC's senders have a window: the largest bandwidth-delay product.
+    """Return the key `window` for HPCC's senders; empty if they have no window.
 
-    A scenario states the window as the time in which the NIC sends it. In ns3-datacenter, this time is the
-    longest round-trip time (`RdmaHw::AddQueuePair`).
+    HPCC's window is the largest bandwidth-delay product. A scenario states a window as the time that a NIC
+    needs to send it. In ns3-datacenter, this time is the longest round-trip time (`RdmaHw::AddQueuePair`).
     """
     is_required = config.modes.chosen == keys.DCTCP
     if not (is_required or config.is_on("HAS_WIN", default=True)):

@@ -195,7 +195,7 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
 
 
 def _until_known(words: list[str]) -> int:
-    """Return the number of words before the next known word, which are the values of an unknown word."""
+    """Return the number of values after an unknown word: all words before the next known word are values."""
     return next((place for place, word in enumerate(words) if word in KNOWN or word in LOST), len(words))
 
 

@@ -77,7 +77,7 @@ class Layout:
     def shade(self, name: str) -> float | None:
         """Return the position of a line on the colour scale; None if there are enough styles for all lines.
 
-        Lines that have names and not numbers are spread evenly over the scale.
+        The scale is spread evenly over lines that are distinguished by text instead of a number.
         """
         values = values_on(self.points, self.lines) if self.lines else []
         if self.lines is None or len(values) <= MOST_LOOKS:

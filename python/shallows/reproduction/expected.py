@@ -175,7 +175,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Return the experiments that have this name or reproduce this figure; all without a name."""
+        """Return the experiments with the name `figure`, or that reproduce this figure; all if it is None."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:

@@ -91,7 +91,11 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
 
 
 def _asked(experiment: Experiment, source: Source) -> Value:
-    """Return a function from a metric's name to its value; it rejects metrics that runs will lack."""
+    """Return a function from a metric's name to its value, for the check of claims before the runs.
+
+    If the experiment has no runs, the function computes the value from the scenario. Otherwise it returns 1,
+    and rejects metrics that the runs will not have.
+    """
     if not experiment.runs:
         return cache(partial(compute, source))
     offered: list[Offered] = []

@@ -34,7 +34,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the claims that a variant inherits; its table `causes` gives some claims other causes.
+    """Return the claims that a variant inherits, with causes only from the variant's own table `causes`.
 
     Raises
     ------

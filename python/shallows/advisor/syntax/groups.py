@@ -71,7 +71,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
 
 
 class _Group:
-    """Statements of a group; statements with wildcards are grouped by their words up to the last wildcard."""
+    """Statements of a Junos group; those with wildcards are indexed by all words up to the last wildcard."""
 
     def __init__(self, said: list[Statement]) -> None:
         self.wild: dict[Words, list[Statement]] = {}

@@ -167,7 +167,7 @@ class _Check:
         return found
 
     def called(self, kind: str, each: T) -> T:
-        """Return a part of a switch; an invalid name is removed, and the writer generates another name."""
+        """Return a part of a switch, without its name if it is invalid; the writer then generates a name."""
         if each.name is None or self.is_name(each.name):
             return each
         self.refuse(kind, each.name)
