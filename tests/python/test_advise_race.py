@@ -207,7 +207,7 @@ class Doomed(Race):
         return Judgement(verdict="better", change=Interval(-0.5, -0.6, -0.4))
 
 
-STABLE = "2 rounds in a row dropped nobody"
+STABLE = "2 rounds in a row dropped no setting"
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,11 @@ STABLE = "2 rounds in a row dropped nobody"
         # Looks begin with the fifth round; after a drop, two more are needed.
         ("abc", {6: "c"}, 1e6, 64, 8, STABLE),
         ("abc", {7: "c"}, 1e6, 64, 9, STABLE),
-        ("abc", {4: "bc"}, 1e6, 5, 5, "5 rounds are the most"),
-        ("abc", {5: "c", 8: "b"}, 1e6, 64, 8, "one candidate is left"),
-        ("a", {}, 1e6, 64, 1, "one candidate is left"),
+        ("abc", {4: "bc"}, 1e6, 5, 5, "the maximum number of rounds, 5, is reached"),
+        ("abc", {5: "c", 8: "b"}, 1e6, 64, 8, "one setting is left"),
+        ("a", {}, 1e6, 64, 1, "one setting is left"),
         ("abc", {}, 0.0, 64, 1, "the budget is spent"),
-        ("abc", {}, 1e6, 1, 1, "1 rounds are the most"),
+        ("abc", {}, 1e6, 1, 1, "the maximum number of rounds, 1, is reached"),
     ],
 )
 def test_a_race_ends_after_two_looks_without_a_drop_from_the_eighth_round_on(
@@ -283,6 +283,18 @@ def close_race(runs_are: Stub, tmp_path: Path) -> Race:
     return Race(fabric(goal="throughput"), field([*means]), tmp_path, choose_engine("local", 1))
 
 
+@pytest.mark.parametrize("goal", [{"throughput": 2, "loss": 1}, "mean of large flows below 60 us"])
+def test_a_race_whose_settings_intervals_do_not_rank_claims_no_best_setting(
+    goal: Any, runs_are: Stub, tmp_path: Path
+) -> None:
+    runs_are(lambda name, *_: exact_sample(large=1.0 + ord(name)))
+    (tmp_path / "runs").mkdir()
+    race = Race(fabric(goal=goal), field("ab"), tmp_path, choose_engine("local", 1))
+    run_to_end(race, 1e6, nothing, 1000)
+    assert race.is_stable
+    assert race.ended == STABLE
+
+
 def test_a_race_continues_with_the_settings_that_are_open_until_the_best_is_known(close_race: Race) -> None:
     run_to_end(close_race, 1e6, nothing, 1000)
     assert close_race.ended == RESOLVED
@@ -294,4 +306,4 @@ def test_a_race_continues_with_the_settings_that_are_open_until_the_best_is_know
 
 def test_a_race_continues_up_to_the_most_seeds(close_race: Race) -> None:
     run_to_end(close_race, 1e6, nothing, 12)
-    assert (close_race.rounds, close_race.ended) == (12, "12 seeds are the most")
+    assert (close_race.rounds, close_race.ended) == (12, "the maximum number of seeds, 12, is reached")

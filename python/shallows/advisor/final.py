@@ -8,15 +8,15 @@ with the best estimates gets more seeds, and so do rivals that may beat it by mo
 import time
 
 from shallows.advisor.race import OnRound, Progress, Race
-from shallows.advisor.recommendation import contenders
+from shallows.advisor.recommendation import contenders, is_ranked
 
 GROWTH = 4
 """Growth of the number of seeds from one comparison of the candidates to the next: by 1/GROWTH of itself,
 rounded down, but at least one seed.
 """
 
-RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
-"""Reason for the end of a race for which `contenders` returns no settings."""
+RESOLVED = "no other setting may be better than the best by more than a negligible difference"
+"""Reason for the end of a race if intervals exclude a better rival (`contenders`)."""
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
@@ -35,7 +35,7 @@ def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int 
         began = time.monotonic()
         count = min(max(1, race.rounds // GROWTH), most_rounds - race.rounds)
         if count < 1:
-            race.ended = f"{most_rounds} seeds are the most"
+            race.ended = f"the maximum number of seeds, {most_rounds}, is reached"
             break
         progress = Progress(race.rounds + count, len(names), len(race.candidates), budget_s + start - began)
         race.go_on(names, count, progress, on_round)
@@ -44,5 +44,6 @@ def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int 
             race.ended = "the budget is spent"
             break
     else:
-        race.ended = RESOLVED
+        if is_ranked(race):
+            race.ended = RESOLVED
     race.write()

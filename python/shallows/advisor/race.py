@@ -192,13 +192,13 @@ class Race:
                 stable = stable + 1 if len(self.kept) == before else 0
             lasted, elapsed = time.monotonic() - began, time.monotonic() - start
             if len(self.kept) == 1:
-                self.ended = "one candidate is left"
+                self.ended = "one setting is left"
             elif self.rounds >= FEWEST_ROUNDS and stable >= STABLE:
-                self.ended, self.is_stable = f"{STABLE} rounds in a row dropped nobody", True
+                self.ended, self.is_stable = f"{STABLE} rounds in a row dropped no setting", True
             elif elapsed + lasted > budget_s:
                 self.ended = "the budget is spent"
             elif self.rounds >= most_rounds:
-                self.ended = f"{most_rounds} rounds are the most"
+                self.ended = f"the maximum number of rounds, {most_rounds}, is reached"
         self.write()
 
     def write(self) -> None:

@@ -203,15 +203,25 @@ def _least_missing(
     return min(left, key=lambda each: max(by_name[each.name] for by_name in missed)), bounded[0]
 
 
+def is_ranked(race: Race) -> bool:
+    """Return whether intervals rank settings: goals have no weights, and a setting may keep all bounds."""
+    return _left(race)[1] < 2 and not _is_weighed(race)
+
+
+def _left(race: Race) -> tuple[list[Candidate], int]:
+    """Return the settings in the race that keep their bounds best, and their state."""
+    kept = [each for each in race.candidates if each.name in race.kept]
+    return _keeping(kept, _bounded(race)[1])
+
+
 def contenders(race: Race) -> list[str]:
     """Return the best setting by estimates, and the rivals that may be better by more than `race.DELTA`.
 
     The result is empty if there is no such rival, if goals have weights, or if all candidates miss a bound.
     """
-    kept = [each for each in race.candidates if each.name in race.kept]
-    left, best = _keeping(kept, _bounded(race)[1])
-    if best == 2 or _is_weighed(race):
+    if not is_ranked(race):
         return []
+    left, _ = _left(race)
     leader, _ = _best(race, left)
     open_with = [
         each.name
