@@ -250,7 +250,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Return, for each kind of change to the fabric, the first level at which another setting is better."""
+    """Return a sentence: the first amount of each change to the fabric at which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:

@@ -94,10 +94,10 @@ def _in(line: Line, unit: Unit) -> Line:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return vertical lines at queue limits, at most as many as there are colours that no curve uses.
+    """Return vertical lines at queue limits, at most one for each colour that no curve uses.
 
-    If there are too many lines, limits for fewer than 4 busy queues are omitted; if there are still too
-    many, limits for fewer than 16 busy queues.
+    If there are too many lines, limits for fewer than 4 busy queues get no line. If there are still too
+    many, limits for fewer than 16 busy queues get no line, and then the last lines are cut off.
     """
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
@@ -108,9 +108,10 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Return vertical lines at those limits of these queues that lie on the axis.
+    """Return vertical lines at the dynamic limits of these queues, up to the backlog `end`.
 
-    A limit depends on the number of busy queues; limits for fewer than `fewest` busy queues get no line.
+    A dynamic limit depends on the number of busy queues; limits for fewer than `fewest` busy queues get no
+    line. The limits at which a priority group pauses its senders also get lines.
     """
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]

@@ -1,7 +1,7 @@
-"""End of a race of settings: more seeds for the best one, and for rivals that may beat it by more than 3 %.
+"""End of a race of settings: more seeds for the best setting and for rivals that may be over 3 % better.
 
-A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. The few seeds of
-a race show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
+A race is stable when its looks (comparisons of all remaining candidates) drop no more candidates. Its few
+seeds show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
 with the best estimates gets more seeds, and so do rivals that may beat it by more than the indifference zone.
 """
 
@@ -11,11 +11,12 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. The fewer looks
-there are, the larger is the share of the error probability that each look can use.
+"""From one look (a comparison of all candidates) to the next, the number of seeds grows by 1/GROWTH, and by
+at least one. Later looks may use a smaller share of the error probability, so few looks are better.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
+"""Text of `Race.ended` after `contenders` has returned no settings."""
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:

@@ -258,16 +258,17 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "without a size",
         "give the pool a size, or set buffer_model = dynamic in DEVICE_METADATA",
     ),
-    # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp returns an empty name; handleQueueTable of
-    # qosorch.cpp and the tables of bufferorch.cpp fail on it, and handlePortQosMapTable retries.
+    # In sonic-swss e6b0c5b5d, parseReference of orchagent/orch.cpp returns an empty name for an empty field.
+    # With an empty name, handleQueueTable of qosorch.cpp and the table handlers of bufferorch.cpp fail;
+    # handlePortQosMapTable retries the row.
     "empty-reference": (
         "warning",
         "orchagent applies no field of such a row: it ignores a row of QUEUE or BUFFER tables, and retries a "
         "row of PORT_QOS_MAP forever",
         "remove the field",
     ),
-    # parseReference rejects brackets since pull request 1754 (release 202111), and the row is retried. In
-    # earlier releases, handleQueueTable unbound the WRED profile for [].
+    # Since pull request 1754 of sonic-swss (release 202111), parseReference rejects brackets, and orchagent
+    # retries the row. In earlier releases, [] made handleQueueTable unbind the queue's WRED profile.
     "bracketed-reference": (
         "warning",
         "since release 202111, orchagent rejects brackets: it applies no field of such a row, and retries "

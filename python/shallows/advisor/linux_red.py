@@ -1,8 +1,8 @@
 """Arithmetic of tc and the kernel for `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
 
 The kernel stores the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
-in floating point, so the probability 1 overflows. On x86 the product is then 0, and the kernel uses
-(max - min) / 2^Plog.
+in floating point, so the probability 1 overflows. On x86, an overflow gives 0. For 0, the kernel
+computes the probability as (max - min) / 2^Plog.
 """
 
 import math
@@ -56,9 +56,10 @@ def plog_of(span: int, probability: Fraction) -> int | None:
 
 
 def probability_of(plog: int, span: int) -> Fraction:
-    """Return the kernel's probability from Plog alone: span / 2^Plog, in six digits as tc prints it.
+    """Return the probability that the kernel derives from Plog: span / 2^Plog, in six digits as tc prints it.
 
-    As in `red_set_parms` of net/red.h; the product is truncated to 32 bits.
+    The kernel's function is `red_set_parms` of net/red.h. It multiplies the probability per byte by the span,
+    and keeps the low 32 bits.
 
     >>> float(probability_of(16, 60_000)), float(probability_of(21, 205_000))
     (0.915513, 0.0977039)

@@ -1,4 +1,4 @@
-"""Race of candidate settings: each round runs one more seed of all remaining ones, and drops beaten ones.
+"""Race of candidate settings: each round simulates the remaining settings with one more seed.
 
 With the same seed, all candidates have the same flows, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
@@ -206,7 +206,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these settings and all missing seeds, then drop beaten settings."""
+        """Run these settings with `count` more seeds and with seeds they lack, then drop beaten settings."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in self._with_today(names):
@@ -257,7 +257,7 @@ class Race:
         self._check_kept()
 
     def _with_today(self, names: Sequence[str]) -> list[str]:
-        """Return the names, plus the current setting's if it is invalid: answers compare it with others."""
+        """Return the names; add an invalid current setting, because answers compare others with it."""
         return [*names, *([TODAY] if TODAY in self.invalid and TODAY not in names else [])]
 
     def _check_kept(self) -> None:
@@ -298,7 +298,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one setting's estimates beat another's; if not, intervals need not be computed."""
+        """Return whether one setting's estimates beat another's; only then does a look compute intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:

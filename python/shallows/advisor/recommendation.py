@@ -230,7 +230,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the settings with the best state of their bounds, and that state (see `_state`)."""
+    """Return the settings that keep their bounds best, and the state of their bounds (see `_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -243,7 +243,8 @@ def _is_weighed(race: Race) -> bool:
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
     """Return whether one setting beats another by more than the indifference zone; None if undecided.
 
-    `count` settings share the error probability of one comparison of all settings.
+    The error probability of one look (a comparison of all settings) is divided by the number of deciding
+    goals and by the number of pairs among `count` settings.
     """
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))

@@ -114,7 +114,8 @@ class Class:
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
         """Return the marking probability at the queue's limit, for each number of busy queues.
 
-        No smaller backlog has a higher probability. The result is empty if curve or limit is unknown.
+        This is the highest probability that any backlog of the queue can have. The result is empty if curve
+        or limit is unknown.
         """
         return _reach((self.kmin, self.kmax), self.curve, self.limit)
 
@@ -168,7 +169,10 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return a curve's probability at a lone busy queue's limit; None if that is past the curve's end."""
+        """Return a curve's probability at the limit of a lone busy queue.
+
+        The result is None if the limit is unknown, or not below the maximum of the curve.
+        """
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

@@ -72,7 +72,10 @@ def _wire(fabric: Fabric, link_rate: float) -> Wire:
 
 
 def _response(fabric: Fabric) -> int:
-    """Return the hosts' response time in picoseconds; IEEE 802.3 may define none for simulated uplinks."""
+    """Return the response time in picoseconds at the rate of the hosts' links.
+
+    All ports use this time, because IEEE 802.3 may define none for the rate of simulated uplinks.
+    """
     terms = headroom(_wire(fabric, fabric.links.rate))
     if terms is None:
         raise _no_response(fabric)
