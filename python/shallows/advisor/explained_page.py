@@ -110,7 +110,8 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
     """Return vertical lines at the dynamic limits of these queues, up to `end`, the end of the axis.
 
-    A limit depends on the number of busy queues; limits for fewer than `fewest` busy queues get no line.
+    A dynamic limit depends on the number of busy queues; limits for fewer than `fewest` busy queues get no
+    line. The limits at which a priority group pauses its senders also get lines.
     """
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]

@@ -1,7 +1,7 @@
-"""End of a race of settings: more seeds for the best one, and for rivals that may beat it by more than 3 %.
+"""End of a race of settings: more seeds for the best setting and for rivals that may be over 3 % better.
 
-A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. The few seeds of
-a race show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
+A race is stable when its looks (comparisons of all remaining candidates) drop no more candidates. Its few
+seeds show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate
 with the best estimates gets more seeds, and so do rivals that may beat it by more than the indifference zone.
 """
 

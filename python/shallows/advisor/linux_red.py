@@ -1,8 +1,8 @@
 """Arithmetic of tc and the kernel for `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
 
 The kernel stores the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
-in floating point, so the probability 1 overflows. On x86 the product is then 0, and the kernel uses
-(max - min) / 2^Plog.
+in floating point, so the probability 1 overflows. On x86, an overflow gives 0. For 0, the kernel
+computes the probability as (max - min) / 2^Plog.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Race of candidate settings: each round runs one more seed of all remaining ones, and drops beaten ones.
+"""Race of candidate settings: each round simulates the remaining settings with one more seed.
 
 With the same seed, all candidates have the same flows, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another candidate is better in one measure, and in no other measure worse by more than
@@ -304,7 +304,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one setting's estimates beat another's; if not, intervals need not be computed."""
+        """Return whether one setting's estimates beat another's; only then does a look compute intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:

@@ -114,7 +114,8 @@ class Class:
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
         """Return the marking probability at the queue's limit, for each number of busy queues.
 
-        No smaller backlog has a higher probability. The result is empty if curve or limit is unknown.
+        This is the highest probability that any backlog of the queue can have. The result is empty if curve
+        or limit is unknown.
         """
         return _reach((self.kmin, self.kmax), self.curve, self.limit)
 

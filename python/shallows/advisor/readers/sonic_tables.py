@@ -78,7 +78,7 @@ class Entry:
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """Return the port and the queue in a row's key; each is left empty if the key has several."""
+        """Return the port and the queue in a row's key; a field stays empty unless the key has just one."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")

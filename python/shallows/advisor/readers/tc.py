@@ -397,7 +397,7 @@ def _band(parent: str, device: _Device) -> int | None:
 
 
 def _options(words: list[str]) -> dict[str, str] | None:
-    """Return red's options by name; None if tc's q_red.c does not define one of them.
+    """Return red's options by name; None if tc's q_red.c lacks an option, or an option lacks its value.
 
     >>> _options(["min", "30000b", "ecn", "qevent", "mark", "block", "10"])
     {'min': '30000b', 'ecn': '', 'qevent mark': '10'}
