@@ -63,7 +63,7 @@ impl Partition {
         }
     }
 
-    /// Reads the letterbox with this `number` in `mail`, runs until the time `until`, and writes mail to other partitions to `next_mail`.
+    /// Reads letterbox `number` of `mail`, runs until the time `until`, and puts the mail for other partitions into `next_mail`.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
         let before = self.events();

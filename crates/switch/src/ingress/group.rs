@@ -35,9 +35,9 @@ pub struct GroupCounters {
     pub admitted: u64,
     /// Packets refused for lack of room.
     pub dropped: u64,
-    /// Changes from sending to paused.
+    /// Number of changes from sending to paused.
     pub pauses: u64,
-    /// Changes from paused to sending.
+    /// Number of changes from paused to sending.
     pub resumes: u64,
     /// Largest number of headroom cells that were occupied at the same time.
     pub max_headroom_cells: u64,
