@@ -42,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _by_events(found: Plan) -> str:
-    """Describe runs that process single events, not time windows, due to lossless classes; empty if none."""
+    """Describe the runs with lossless classes; return an empty text if there are none.
+
+    Such runs process events one by one, instead of in time windows.
+    """
     lossless = sum(bool(json.loads(point.headrooms)) for point in found.points)
     reason = "by events and not by windows, because of lossless classes"
     if found.experiment:

@@ -178,7 +178,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """If values are ranked, store those series of a sample that the rankings need."""
+        """Store the series of a sample that rankings need; store nothing if values are not ranked."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}

@@ -143,11 +143,15 @@ def percentile_change(
 ) -> Interval:
     """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
-    The result covers two intervals. (1) The interval of all ratios r that a test does not reject. If r is the
-    true ratio and the baseline's values are multiplied by r, both sides have the same share of values above
-    the percentile, except for the variation between pairs. This interval is too narrow if pairs agree closely
-    and few values are near the percentile. (2) Student's interval of the ratios of the pairs. It is too
-    narrow if groups are short or the distribution has a gap.
+    The result covers two intervals, because each is too narrow in some cases.
+
+    (1) The interval of all ratios r that a test does not reject. The test multiplies the baseline's values
+    by r, and takes the percentile of all values of both sides. If r is the true ratio, both sides have the
+    same share of values above this percentile, except for the variation between pairs. This interval is too
+    narrow if pairs agree closely and few values are near the percentile.
+
+    (2) Student's interval of the ratios of the pairs. It is too narrow if groups are short or the
+    distribution has a gap.
 
     All observations must be positive.
     """

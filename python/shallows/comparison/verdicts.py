@@ -68,8 +68,8 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     """Judge whether one metric is better or worse than in the baseline.
 
     The verdict follows from the interval of the change. The interval is over seeds; with fewer than `alone`
-    seeds, it is over batches of runs. An unfinished flow only bounds its completion time from below, so no
-    verdict depends on unfinished flows being fast.
+    seeds, it is over batches of runs. Unfinished flows have only lower bounds of completion times. In a
+    metric of completion times, a side with unfinished flows is therefore never judged better.
     """
     theirs: Groups
     mine: Groups
@@ -113,7 +113,7 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Return whether a run has flows that the metric covers; without flows, a size bin has no series."""
+    """Return whether a run has data for the metric; a size bin without flows has no data."""
     return metric.name in sample.totals if metric.is_total else metric.series in sample.series
 
 

@@ -1,7 +1,8 @@
 """Choice of how a figure distinguishes its lines: by style, by a colour scale, or by separate panels.
 
 Eight styles are distinguishable in grey and for the colour-blind. With more lines, the values of a swept
-quantity become colours of a scale, and schemes get panels side by side, in which grey lines show the others.
+quantity become colours of a scale, and each scheme has its own panel. Without such a quantity, each line has
+its own panel, and grey lines behind it show the other lines.
 """
 
 import contextlib
@@ -60,7 +61,7 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: all others if each line has its own part, else none."""
+        """Return lines to draw in grey: those of other parts; none with a colour scale or a single part."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
@@ -75,8 +76,8 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     """Choose how to distinguish lines; `lines` maps the name of each line to its labels by axis.
 
     Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis
-    with the most values becomes a colour scale, and values of the other axes become parts; without a numeric
-    axis, each line is a part.
+    with the most values becomes a colour scale. Each combination of values of the other axes then has its
+    own panels. Without a numeric axis, each line has its own panels.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
@@ -107,7 +108,7 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
 
 
 def of_groups(groups: Mapping[str, Sequence[Run]], *without: str) -> Lines:
-    """Choose how to distinguish groups of runs; along the line of a group, the axes in `without` vary."""
+    """Choose how to distinguish lines of groups of runs; ignore seeds and the axes in `without`."""
     found: dict[str, dict[str, Any]] = {}
     for name, members in groups.items():
         known = {axis: value for axis, value in labels(members[0]).items() if axis not in {"seed", *without}}

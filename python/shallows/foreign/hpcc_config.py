@@ -49,7 +49,7 @@ class Config:
     notes: list[str]
 
     def path(self, key: str) -> Path:
-        """Return the path of an input file: that of the option, or that of the key."""
+        """Return the path of an input file, from the command-line option or else from the key."""
         given: Path | None = getattr(self.arguments, FILES[key])
         if given is not None:
             return given

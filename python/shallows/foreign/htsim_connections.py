@@ -62,7 +62,7 @@ class Connection(NamedTuple):
 
 @dataclass
 class Starts:
-    """Statistics of start times with their fractions, which `Connection` does not store."""
+    """Statistics of exact start times, including the fractions that `Connection` omits."""
 
     latest: Decimal | int = 0
     inexact: int = 0
@@ -195,7 +195,7 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
 
 
 def _until_known(words: list[str]) -> int:
-    """Return the number of words before the next known word, which are the values of an unknown word."""
+    """Return the number of values of an unknown word: the words up to the next known word."""
     return next((place for place, word in enumerate(words) if word in KNOWN or word in LOST), len(words))
 
 

@@ -77,7 +77,7 @@ class Layout:
     def shade(self, name: str) -> float | None:
         """Return the position of a line on the colour scale; None if there are enough styles for all lines.
 
-        Lines that have names and not numbers are spread evenly over the scale.
+        If the values are names instead of numbers, the lines are spread evenly over the scale.
         """
         values = values_on(self.points, self.lines) if self.lines else []
         if self.lines is None or len(values) <= MOST_LOOKS:
@@ -89,7 +89,7 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """Return the values that select a run; with `all_axes`, including that on the horizontal axis."""
+        """Return a run's values on the axes of the user's choices; `all_axes` adds the horizontal axis."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 
