@@ -142,10 +142,11 @@ class Place:
 def side_by_side(
     lines: Lines, count: int, columns: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels of several metrics along one axis, one for each metric and part.
+    """Create panels of several metrics along one axis, one panel for each metric and part.
 
-    With a single part, the metrics are arranged in `columns` columns. With several parts, each row shows one
-    metric for as many parts as fit side by side. Yields the figure, and the panels of each metric.
+    A part is a group of lines with its own panels. With a single part, the panels of all metrics are arranged
+    in `columns` columns. With several parts, each row shows one metric for as many parts as fit side by side.
+    Yields the figure, and the panels of each metric.
     """
     if not lines.is_split:
         with style.panels(-(-count // columns), columns, height, sharex=True) as (figure, plots):
@@ -187,9 +188,11 @@ def side_by_side(
 def one_below_the_other(
     lines: Lines, count: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels whose horizontal axes differ, with a row for each part and a column for each metric.
+    """Create panels of several metrics with different horizontal axes, one for each metric and part.
 
-    Yields the figure, and the panels of each metric.
+    A part is a group of lines with its own panels. With a single part, there is a row for each metric. With
+    several parts, there is a row for each part and a column for each metric. Yields the figure, and the
+    panels of each metric.
     """
     if not lines.is_split:
         with style.panels(count, 1, height) as (figure, plots):

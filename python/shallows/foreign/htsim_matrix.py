@@ -206,7 +206,7 @@ def _link(matrix: Matrix) -> None:
 
 
 def _named(matrix: Matrix, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the index of each connection whose field `name` has a trigger, and the trigger's number."""
+    """Yield index and trigger number of each connection that has a trigger in the field `name`."""
     if not matrix.connections.has(name):
         return iter(())
     return ((place, number) for place, number in enumerate(matrix.connections.column(name)) if number)
