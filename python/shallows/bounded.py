@@ -243,7 +243,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Parse a JSON document; if `of_object` is given, its result replaces each object.
+    """Parse a JSON document; `of_object`, if given, converts each object.
 
     Raises
     ------

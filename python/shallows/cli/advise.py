@@ -119,7 +119,7 @@ class AdviseStatus(Status):
     def on_round(
         self, progress: Progress, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
     ) -> None:
-        """Show the progress of the race."""
+        """Show the current round of simulations, and how many settings are left."""
         line = f"round {progress.round}, {progress.kept} of {progress.of} settings left"
         self._show(line, running, outcomes)
 

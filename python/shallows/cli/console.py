@@ -131,7 +131,7 @@ class Status:
             self.live.stop()
 
     def show(self, live: str, line: str) -> None:
-        """Show progress: on a terminal `live`, which may have several lines; elsewhere `line`."""
+        """Show progress: the text `live`, of one or more lines, on a terminal; the text `line` elsewhere."""
         if self.live:
             self.live.update(Text(live, overflow="fold"), refresh=True)
         elif time.monotonic() - self.last >= LINE_EVERY_S:

@@ -7,7 +7,7 @@ from shallows.runs.results import Run
 
 
 def find_runs(folders: list[str]) -> list[Run]:
-    """Return the runs in these folders, each of which is a run's own folder or contains runs.
+    """Return the runs in these folders; a folder is either a run's own folder or contains runs.
 
     Raises
     ------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def print_results(
     finished: Run, screen: "Console", before: set[str] | None = None, by: Sequence[str] = ()
 ) -> None:
-    """Print tables, problems, warnings and cost of a finished run; warnings in `before` are left out."""
+    """Print tables, problems, warnings and cost of a finished run, without the warnings in `before`."""
     summary = finished.summary
     print_table(tables.completion(summary, edges_of(finished.scenario)), screen)
     for told in breakdown_tables.breakdowns(finished, by):

@@ -82,7 +82,7 @@ MOST_CURVES = 8
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
     """Print marking curves, pauses and headroom of points, and the values that the scenario leaves to `auto`.
 
-    Points with the same values share their tables, whose titles name their schemes and axis values.
+    Points with the same values share tables; the titles name the schemes and axis values of these points.
     """
     shared: dict[tuple[tuple[str, str, str], tuple[str, ...]], list[Point]] = {}
     for point in points:

@@ -1,4 +1,4 @@
-"""Command `shallows testbed compare`: a scenario simulated and with real TCP, and their agreement."""
+"""Command `shallows testbed compare`: agreement of simulation and real TCP in one scenario."""
 
 import argparse
 import json

@@ -233,7 +233,7 @@ def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> di
 
 
 def reject_invalid(real: Sequence[Run]) -> None:
-    """Reject invalid runs, in which the machine did not keep up.
+    """Reject runs that are invalid because the machine did not keep up.
 
     Raises
     ------

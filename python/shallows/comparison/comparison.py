@@ -74,7 +74,7 @@ class Comparison:
         return f"Comparison with {self.baseline}, {len(self.rows)} verdicts", columns, rows
 
     def main(self) -> list[Row]:
-        """Return the verdicts shown by default: for each size bin, verdicts on metrics that papers show."""
+        """Return the verdicts shown by default: main metrics, and metrics of a workload, class or group."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
         # Metrics of a workload, class or group were named explicitly.

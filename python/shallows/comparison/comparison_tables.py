@@ -107,7 +107,7 @@ def value_of(metric: str, standing: Standing) -> str:
 
 
 def change_of(metric: str, standing: Standing) -> tuple[str, str]:
-    """Format the change of a value relative to the first-ranked one, and the interval of the change."""
+    """Format the change of a value relative to the value that ranks first, and the interval of the change."""
     if standing.verdict == "first" or standing.change is None:
         return NOTHING, NOTHING
     change, low, high = limits(metric, standing.change, standing.low, standing.high)

@@ -1,4 +1,4 @@
-"""Combinations of values of a sweep's axes, which `by` compares instead of schemes."""
+"""Combinations of values of a sweep's axes; `shallows compare --by` compares them instead of schemes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

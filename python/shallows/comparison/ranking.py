@@ -29,7 +29,7 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Standing:
-    """Result of one combination of swept values in the ranking of all."""
+    """Result of one combination of swept values in a ranking."""
 
     place: str
     values: dict[str, float | None]
@@ -67,8 +67,8 @@ class Ranking:
 def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
     """Return the requested metrics; by default, the first two of `CANDIDATES` that the runs have.
 
-    Default metrics are 99th percentiles; means are used for large flows and where there are too few flows.
-    Goodput is the second metric if the runs have only one of the candidates.
+    A default metric is the 99th percentile of its candidate, or the mean for large flows and for too few
+    flows. Goodput is the second metric if the runs have only one of the candidates.
 
     Parameters
     ----------
@@ -177,9 +177,10 @@ class Race:
 class _Front:
     """The Pareto front.
 
-    A value dominates another if its interval shows that it is better in one metric, and if it is at least as
-    good in all others: neither interval nor estimate is on the wrong side of zero. Without intervals, no
-    value is dominated.
+    A value is a combination of swept values. It dominates another value if it is better in at least one
+    metric and at least as good in all others. Better means that the interval of the change is wholly on the
+    good side of zero. As good means that the interval includes zero, and the estimate is zero or favourable.
+    Without intervals, no value is dominated.
     """
 
     def __init__(
@@ -215,7 +216,7 @@ class _Front:
                 self.beats[winner, loser] = True
 
     def of(self, place: str) -> tuple[Front, list[str], list[str]]:
-        """Return the state of a value, the values that beat it, and the values that may beat it."""
+        """Return the Pareto status of a value, the values that beat it, and the values that may beat it."""
         import numpy as np
 
         index = self.places.index(place)
@@ -232,7 +233,7 @@ class _Front:
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
-    """Return whether an undecided change is zero or, by its estimate, favourable."""
+    """Return whether the interval of a change includes zero, and its estimate is zero or favourable."""
     change = judgement.change
     if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
         return False

@@ -131,7 +131,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Append `@WHERE` to the names of series, as in names of metrics of a workload, class or group."""
+    """Append `@WHERE` to the names of series; omit empty series. WHERE is a workload, class or group."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 

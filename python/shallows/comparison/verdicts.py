@@ -113,7 +113,7 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Return whether a run has flows that the metric covers; without flows, a size bin has no series."""
+    """Return whether a run has data for the metric; a size bin without flows has no data."""
     return metric.name in sample.totals if metric.is_total else metric.series in sample.series
 
 

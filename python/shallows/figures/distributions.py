@@ -191,8 +191,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Draw the median and 99th percentile of the slowdown against flow size, with a line for each scheme.
 
     The horizontal axis is linear in the number of flows: a tenth of all flows lies between two ticks, and
-    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes above the
-    previous point's; a tenth with too few flows for a percentile is merged with the next tenth.
+    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes from the
+    previous point up to its own. A tenth with too few flows for a percentile is merged with the next tenth.
 
     Parameters
     ----------
@@ -506,7 +506,7 @@ def _one_cdf(
     linear: bool = False,
     marks: Mapping[str, Sequence[float]] | None = None,
 ) -> "Figure":
-    """Draw a figure of one distribution; `marks` has positions of dotted vertical lines by curve."""
+    """Draw a figure of one distribution; `marks` maps a curve to positions of dotted vertical lines."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
         _draw_cdf(places, told, curves, counts, linear=linear)
         marked = {name: each for name, each in (marks or {}).items() if each}
@@ -552,9 +552,11 @@ def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
 
 
 def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
-    """Reduce the points of a distribution: a share of 1 / `POINTS` of all values lies between two points.
+    """Thin a distribution: keep the first point in each of many equal parts of the vertical axis.
 
-    Both ends of a step larger than this share stay, so that the curve rises at the right value.
+    The axis shows shares at or below each value, or with `tail` shares above each value on a logarithmic
+    scale. The last point before a rise of more than 1 / `POINTS` also stays, so that the curve rises at the
+    right value.
     """
     import numpy as np
 
@@ -616,5 +618,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return shares of values at or below each point; with `is_tail`, the shares above (NaN instead of 0)."""
+    """Return shares unchanged; with `is_tail`, shares of values above each point, and NaN instead of 0."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

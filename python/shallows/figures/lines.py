@@ -1,7 +1,8 @@
 """Choice of how a figure distinguishes its lines: by style, by a colour scale, or by separate panels.
 
 Eight styles are distinguishable in grey and for the colour-blind. With more lines, the values of a swept
-quantity become colours of a scale, and schemes get panels side by side, in which grey lines show the others.
+quantity become colours of a scale, and each scheme has its own panel. Without such a quantity, each line has
+its own panel, and grey lines behind it show the other lines.
 """
 
 import contextlib
@@ -60,7 +61,7 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: all others if each line has its own part, else none."""
+        """Return lines to draw in grey: those of other parts; none with a colour scale or a single part."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
@@ -75,8 +76,8 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     """Choose how to distinguish lines; `lines` maps the name of each line to its labels by axis.
 
     Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis
-    with the most values becomes a colour scale, and values of the other axes become parts; without a numeric
-    axis, each line is a part.
+    with the most values becomes a colour scale. Each combination of values of the other axes then has its
+    own panels. Without a numeric axis, each line has its own panels.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
@@ -141,10 +142,11 @@ class Place:
 def side_by_side(
     lines: Lines, count: int, columns: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels of several metrics along one axis, one for each metric and part.
+    """Create panels of several metrics along one axis, one panel for each metric and part.
 
-    With a single part, the metrics are arranged in `columns` columns. With several parts, each row shows one
-    metric for as many parts as fit side by side. Yields the figure, and the panels of each metric.
+    A part is a group of lines with its own panels. With a single part, the panels of all metrics are arranged
+    in `columns` columns. With several parts, each row shows one metric for as many parts as fit side by side.
+    Yields the figure, and the panels of each metric.
     """
     if not lines.is_split:
         with style.panels(-(-count // columns), columns, height, sharex=True) as (figure, plots):
@@ -186,9 +188,11 @@ def side_by_side(
 def one_below_the_other(
     lines: Lines, count: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels whose horizontal axes differ, with a row for each part and a column for each metric.
+    """Create panels of several metrics with different horizontal axes, one for each metric and part.
 
-    Yields the figure, and the panels of each metric.
+    A part is a group of lines with its own panels. With a single part, there is a row for each metric. With
+    several parts, there is a row for each part and a column for each metric. Yields the figure, and the
+    panels of each metric.
     """
     if not lines.is_split:
         with style.panels(count, 1, height) as (figure, plots):

@@ -88,7 +88,7 @@ def _height(ports: Sequence[int], row: float) -> float:
 
 
 def _begin(plot: "Axes", label: str, ports: Sequence[str], nothing: str) -> bool:
-    """Name a panel, and return whether it has ports; a panel without ports shows the text `nothing`."""
+    """Name a panel, and return whether it has ports; without ports, write the text of `nothing` into it."""
     style.name_panel(plot, label)
     if not ports:
         style.say_empty(plot, nothing)

@@ -67,7 +67,7 @@ def panels(
 
 
 def look(index: int) -> dict[str, Any]:
-    """Return colour, marker and dashes of line `index`; after eight lines, equal colours differ in dashes."""
+    """Return the style of line `index`; after eight lines, colours and markers repeat with other dashes."""
     import matplotlib
 
     cycle = matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()
@@ -307,7 +307,7 @@ def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = Non
     Parameters
     ----------
     figure
-        A figure of `shallows.figures`, or another of matplotlib.
+        A figure of `shallows.figures`, or any other matplotlib figure.
     stem
         Path of the files without suffix. With a suffix of `pdf`, `png` or `svg`, only that file is written.
     formats

@@ -59,8 +59,8 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
 def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
     """Return HPCC's number of each node, hosts first.
 
-    The numbers are those in the names if each number from 0 on occurs once; otherwise nodes are numbered in
-    order.
+    If the names contain each number from 0 on exactly once, these numbers are used. Otherwise the nodes are
+    numbered in order.
 
     >>> node_ids(["host0", "host2"], ["switch1"]), node_ids(["a", "b"], ["tor"])
     ([0, 2, 1], [0, 1, 2])

@@ -33,7 +33,7 @@ GAIN = 0.0625
 
 
 def wire(config: Config) -> tuple[int, int]:
-    """Return the MTU and the framing with which packets have HPCC's size."""
+    """Return the MTU and the framing that give packets the same size as in HPCC."""
     telemetry, theirs = _telemetry(config)
     return config.payload + IB_HEADERS + RETH + telemetry, HEADERS - IB_HEADERS + theirs - telemetry
 
@@ -65,7 +65,7 @@ def _log_base(config: Config) -> float:
 
 
 def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, Any]:
-    """Return the `[roce]` table; `ack_class` is the class of acknowledgements (None: that of their data)."""
+    """Return the `[roce]` table; without `ack_class`, acknowledgements have the class of their data."""
     every = config.whole("L2_ACK_INTERVAL", 1, 1, 1 << 40)
     # rdma-hw.cc: one acknowledgement per L2_ACK_INTERVAL bytes.
     table: dict[str, Any] = {"mtu": f"{config.payload}B", "ack_every": max(1, -(-every // config.payload))}
@@ -82,10 +82,12 @@ def roce(config: Config, longest: Longest, ack_class: int | None) -> dict[str, A
 
 
 def ack_class(config: Config, groups: list[int]) -> int | None:
-    """Return the class of acknowledgements: `HIGH_PRIORITY`, or the largest class that no flow has.
+    """Return the class of acknowledgements; None if acknowledgements have the class of their data.
 
-    NICs send this class first. Switches put it in the queue of the data. If flows have several priority
-    groups, one class cannot use all their queues, so acknowledgements have the class of their data (`None`).
+    If `ACK_HIGH_PRIO` is on, the class is `HIGH_PRIORITY`. Otherwise, if all flows have the same priority
+    group, the class is the largest class that no flow has. NICs send this class first, and switches put it
+    in the queue of the data. If flows have several priority groups, each acknowledgement needs the queue of
+    its data, so the result is None.
     """
     if config.is_on("ACK_HIGH_PRIO", default=False):
         return HIGH_PRIORITY

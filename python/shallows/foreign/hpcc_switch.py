@@ -87,7 +87,7 @@ def _thresholds(config: Config) -> Thresholds:
 
 
 def _marker(config: Config, thresholds: Thresholds, rate: int) -> dict[str, Any]:
-    """Return the marker of ports of this rate, which acts when packets leave (`SwitchNotifyDequeue`)."""
+    """Return the ECN marker of ports of this rate; it marks packets that leave (`SwitchNotifyDequeue`)."""
     found = []
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if rate not in thresholds[key]:

@@ -160,8 +160,9 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> tuple[list
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
     """Return the last link of each pair of nodes, and add notes on the replaced links.
 
-    HPCC's reader makes a device for each line, but routes packets by `nbr2if`, a map by pairs of nodes, in
-    which a later link replaces an earlier one in both directions (third.cc: `main`, `SetRoutingEntries`).
+    HPCC's reader makes a device for each line, but routes packets by `nbr2if`, which maps a pair of nodes to
+    a link. For the same pair, a later link replaces an earlier link in both directions (third.cc: `main`,
+    `SetRoutingEntries`).
     """
     last = {frozenset(_ends(line, nodes)): line.number for line in links}
     kept = set(last.values())
@@ -211,7 +212,7 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """Return a note that HPCC does not read the last `count` lines, which begin at line `after`.
+    """Return a note that HPCC does not read the last `count` lines, starting with line number `after`.
 
     Raises an error if the file lists fewer items (`found`) than its first line states (`said`).
     """

@@ -110,9 +110,9 @@ def _network(
 def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
     """Return the unit of the start times, and notes for the user.
 
-    The unit depends on which htsim program reads the file.
-    htsim_uec (uec.cpp, `connectPort`) reads microseconds, the other programs picoseconds. Only htsim_uec
-    supports messages. Starts that are all below 1,000 are interpreted as microseconds.
+    The unit depends on which htsim program reads the file. htsim_uec (uec.cpp, `connectPort`) reads
+    microseconds, the other programs picoseconds. A matrix with messages is for htsim_uec, as only this
+    program supports messages. Starts that are all below 1,000 are interpreted as microseconds.
     """
     latest = matrix.starts.latest
     if asked or not latest:
@@ -196,7 +196,7 @@ def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> 
 
 
 def _unbounded(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
-    """Return workloads of unbounded flows: one for each combination of start, receiver and count per pair."""
+    """Return workloads of unbounded flows; flows of a workload have equal start, receiver and `per_pair`."""
     sizes = matrix.connections.column("size")
     unbounded = matrix.connections.take([place for place, size in enumerate(sizes) if not size])
     times = Counter((one.start * unit_ps, one.destination, one.source) for one in unbounded)

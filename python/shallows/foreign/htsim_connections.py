@@ -62,7 +62,7 @@ class Connection(NamedTuple):
 
 @dataclass
 class Starts:
-    """Statistics of start times with their fractions, which `Connection` does not store."""
+    """Statistics of exact start times, including the fractions that `Connection` omits."""
 
     latest: Decimal | int = 0
     inexact: int = 0
@@ -123,7 +123,9 @@ class ConnectionReader:
 
 
 def shape(form: str) -> Shape | None:
-    """Return the shape of connection lines of this form; None if they must be read word by word.
+    """Return the shape of connection lines of one form; None if they must be read word by word.
+
+    A form is a line with 0 in place of each number; the shape states the meaning of each number.
 
     >>> shape("0->0 id 0 start 0 size 0").names
     ('source', 'destination', 'id', 'start', 'size')

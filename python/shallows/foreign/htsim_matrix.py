@@ -206,7 +206,7 @@ def _link(matrix: Matrix) -> None:
 
 
 def _named(matrix: Matrix, name: str) -> Iterator[tuple[int, int]]:
-    """Yield the index of each connection whose field `name` has a trigger, and the trigger's number."""
+    """Yield index and trigger number of each connection that has a trigger in the field `name`."""
     if not matrix.connections.has(name):
         return iter(())
     return ((place, number) for place, number in enumerate(matrix.connections.column(name)) if number)
@@ -261,10 +261,10 @@ def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
 
 
 def _check_ids(matrix: Matrix) -> None:
-    """Reject ids that flows share wrongly.
+    """Reject ids that are missing or that break the following rules.
 
-    Without messages, each flow has its own id. With messages, an id identifies a connection, and all flows of
-    a pair of hosts have the same id.
+    Without messages, all ids are different. With messages, every flow has an id, which identifies its
+    connection, and all flows of a pair of hosts have the same id.
     """
     ids = sorted(filter(None, matrix.connections.column("id")))
     if all(map(lt, ids, islice(ids, 1, None))) and not matrix.has_messages:

@@ -90,7 +90,9 @@ class Triggers:
 
 
 def shape(form: str) -> Shape | None:
-    """Return the shape of trigger lines of this form; None if they must be read word by word.
+    """Return the shape of trigger lines of one form; None if they must be read word by word.
+
+    A form is a line with 0 in place of each number; the shape states the meaning of each number.
 
     >>> shape("trigger id 0 oneshot").constants
     {'kind': 0}

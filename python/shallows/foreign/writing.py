@@ -124,10 +124,10 @@ class Cable:
 def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
     """Return the entries of `topology.links` for these cables.
 
-    The entries of cables that have the rate and delay in `common` omit both.
+    `common` is a pair of rate and delay; an entry omits its rate or delay if it equals that in `common`.
 
-    Consecutive cables become one entry if they have one end in common, and consecutive numbers at the other
-    end.
+    Consecutive cables with the same rate and delay become one entry if they have one end in common, and
+    consecutive numbers at the other end.
 
     >>> star = [Cable((f"h{n}", "s"), 10**9, 5) for n in range(3)]
     >>> links(star, (10**9, 5))
@@ -160,7 +160,10 @@ def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
 
 
 def _continues(run: list[Cable], cable: Cable) -> bool:
-    """Return whether a cable continues a series: one end stays the same, the other has the next number."""
+    """Return whether a cable continues a series of cables with the same rate and delay.
+
+    All cables of a series have one end in common. The nodes at the other end have consecutive numbers.
+    """
     last = run[-1]
     if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
         return False

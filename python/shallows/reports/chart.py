@@ -212,7 +212,7 @@ SETTLED = 0.99
 
 
 def window(drawn: "Collection[Series]") -> float:
-    """Return the share of the time axis to show at first: 1, or less if the queues are nearly empty later."""
+    """Return the share of the time axis to show at first; less than 1 if queues are nearly empty later."""
     end = max(float(series.times[-1]) for series in drawn)
     settled = 1.1 * max(series.settled(SETTLED) for series in drawn) / end
     return settled if 0 < settled < 0.5 else 1.0

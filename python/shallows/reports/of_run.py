@@ -258,7 +258,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 
 def title_of(name: str, ports: Sequence[str]) -> str:
-    """Return the title of a chart of queues at these ports; if `name` is `pool`, `ports` are pools."""
+    """Return the title of a chart of queues at ports; if `name` is `pool`, `ports` contains pools instead."""
     if name == "pool":
         return f"Shared buffer over time: {', '.join(ports)}"
     return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"

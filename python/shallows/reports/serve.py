@@ -27,7 +27,7 @@ TIMEOUT_S = 10.0
 def open_server(
     folder: Path, port: int, most: int = MOST_CONNECTIONS, timeout_s: float = TIMEOUT_S
 ) -> ThreadingHTTPServer:
-    """Open a server of this folder, which never serves anything outside it, even through symbolic links.
+    """Open a server of a folder; it never serves files outside the folder, even through symbolic links.
 
     The parameters `port`, `most` and `timeout_s`, and the errors, are those of `open_pages`.
     """

@@ -22,7 +22,7 @@ def question(scenario: str) -> str:
 
 
 def command(run: Run, *, of_sweep: bool = False) -> str:
-    """Return the command that repeats a run, or with `of_sweep` its sweep."""
+    """Return the command that repeats a run; with `of_sweep`, the command that repeats its sweep."""
     environment = run.environment
     if of_sweep:
         return shlex.join(["shallows", "sweep", environment["file"]])

@@ -89,7 +89,7 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """Return the values that select a run; with `all_axes`, including that on the horizontal axis."""
+        """Return a run's values on the axes of the user's choices; `all_axes` adds the horizontal axis."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 

@@ -1,4 +1,4 @@
-"""Types of the values in `expected.toml`: for each key a test of its value, and the requirement in words."""
+"""Types of the values in `expected.toml`: each type has a test of values, and a requirement in words."""
 
 import math
 import re

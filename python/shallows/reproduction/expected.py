@@ -37,7 +37,7 @@ class Quick:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of docs/figures.md to draw from some runs of the experiment."""
+    """A figure to draw from some runs of the experiment; docs/figures.md describes all figures."""
 
     figure: str
     where: Selection = field(default_factory=dict)
