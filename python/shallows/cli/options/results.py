@@ -104,8 +104,8 @@ def _compare(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         type=names,
         metavar="NAME,…",
-        help="rank the schemes (or the values of AXIS) by the first of these metrics, and mark those that are "
-        "Pareto-optimal in all of them; comma-separated, such as fct_us.small.p99,fct_us.large.mean; "
+        help="rank the schemes (or the values of AXIS) by the first of these metrics, and mark those that "
+        "are Pareto-optimal in all of them; comma-separated, such as fct_us.small.p99,fct_us.large.mean; "
         "default: the two main metrics if there are more than six schemes or values, otherwise no ranking",
     )
     parser.add_argument(
