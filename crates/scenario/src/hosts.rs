@@ -270,7 +270,7 @@ impl<'de> Deserialize<'de> for HostSet {
                 }
                 HostSet::of(Some(parts)).ok_or_else(|| {
                     de::Error::custom(format!(
-                        "can have at most {MAX_LONG_PARTS} single names and ranges with a step in total; ranges without a step do not count"
+                        "can have at most {MAX_LONG_PARTS} parts that are single names or ranges with a step; ranges without a step do not count"
                     ))
                 })
             }

@@ -27,7 +27,7 @@ pub struct MarkingCurve {
     pub marker: usize,
     /// Kind of the marker: `threshold`, `red` and so on.
     pub kind: &'static str,
-    /// Backlog that the marker compares with its thresholds: of the queue, the port or the pool.
+    /// Backlog that the marker compares with its thresholds: that of the queue, the port or the pool.
     pub scope: Scope,
     /// Point at which the marker acts: enqueue or dequeue.
     pub at: Point,

@@ -320,7 +320,7 @@ fn check_burst(roce: &Roce, setting: &Setting, checker: &mut Checker<'_>) {
     });
     let least = setting.largest * 2;
     checker.require(burst.0 >= least, "roce.burst", || {
-        format!("must be at least {least}, two of the largest packets on the wire, got {burst}: a smaller burst has no effect")
+        format!("must be at least {least} (twice the size of the largest packet on the wire), got {burst}: a smaller burst has no effect")
     });
 }
 

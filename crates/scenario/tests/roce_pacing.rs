@@ -131,12 +131,12 @@ fn bursts_have_at_least_two_packets_and_a_rate() {
         (
             "timely",
             "2195B",
-            "must be at least 2.196KB, two of the largest packets on the wire, got 2.195KB: a smaller burst has no effect",
+            "must be at least 2.196KB (twice the size of the largest packet on the wire), got 2.195KB: a smaller burst has no effect",
         ),
         (
             "hpcc",
             "0B",
-            "must be at least 2.28KB, two of the largest packets on the wire, got 0B: a smaller burst has no effect",
+            "must be at least 2.28KB (twice the size of the largest packet on the wire), got 0B: a smaller burst has no effect",
         ),
         (
             "none",

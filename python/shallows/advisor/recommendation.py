@@ -271,7 +271,7 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best setting by estimates among those with most seeds, and the deciding goal.
+    """Return the setting with the best estimates, and the deciding goal; only settings with most seeds count.
 
     Goals with a bound decide only if every goal has one. The goals apply in order: each except the last keeps
     the settings whose values lie within the indifference zone of the best value.

@@ -83,7 +83,7 @@ class Starts:
             self.most_off = max(self.most_off, (gap, line))
 
     def add_whole(self, starts: "Numbers", lines: "Numbers") -> None:
-        """Include start times that are whole numbers in the statistics."""
+        """Add start times that are whole numbers to the statistics."""
         self.latest = max(self.latest, int(starts.max()))
         gaps = abs(
             starts.astype("d").astype("f").astype("q") - starts

@@ -55,7 +55,7 @@ pub(crate) struct NicWatchdog {
     /// automatic `pfc-prevention-tout`.
     #[serde(default = "tenth")]
     pub(crate) detection: Time,
-    /// Time without a reason for a pause after which the NIC may send pauses again. Default `"100ms"`.
+    /// Time for which the NIC must have had no reason to pause before it may send pauses again. Default `"100ms"`.
     #[serde(default = "tenth")]
     pub(crate) restoration: Time,
     /// Time between two polls of the watchdog, no longer than `detection` and `restoration`. Default `"10ms"`.

@@ -155,7 +155,7 @@ impl ReceiverSide {
         self.gap.end(now);
     }
 
-    /// Returns the messages after the current flow, in the order of their data. Only messages with at least one arrived packet are listed.
+    /// Returns the messages that follow the current flow, in order of sequence numbers. Only messages of which a packet has arrived are listed.
     pub(super) fn later(&self) -> impl Iterator<Item = &Arriving> {
         self.receiver.messages().into_iter().flat_map(|messages| &messages.later)
     }

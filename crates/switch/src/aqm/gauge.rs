@@ -62,7 +62,7 @@ pub enum Averaging {
 /// Quantity that a marker compares: scope, point, unit and averaging.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauge {
-    /// Backlog that the marker compares: of the queue, the port or the pool.
+    /// Backlog that the marker compares with its threshold: that of the queue, the port or the pool.
     pub scope: Scope,
     /// Point in a packet's passage through the port at which the marker compares the backlog with its threshold.
     pub point: Point,

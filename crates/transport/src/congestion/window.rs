@@ -13,8 +13,8 @@ pub enum Avoidance {
     ByteCounting,
     /// SMSS²/cwnd bytes for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2). With delayed acknowledgements, growth is half as fast.
     PerAck,
-    /// One segment after as many acknowledgements of new data as cwnd has segments (ns-2's `windowOption_ 0`). Every
-    /// reduction, restart and added segment resets the count without carry-over.
+    /// Adds a segment when the number of acknowledgements of new data reaches the number of segments in cwnd (ns-2's `windowOption_ 0`).
+    /// Every reduction, restart and added segment resets this number to zero.
     Counted,
 }
 
