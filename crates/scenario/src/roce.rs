@@ -189,7 +189,7 @@ fn check_hops(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
     let loops = spec.switch.lossless.as_ref().map_or(0, |lossless| lossless.routing_loops.len());
     checker.require(loops == 0, "switch.lossless.routing_loops", || {
         format!(
-            "must be left out, because a packet in a loop passes more than the {} switches for which in-band telemetry has room",
+            "must be left out: in-band telemetry has room for {} switches, and a packet in a loop passes more",
             rdma::MOST_HOPS
         )
     });

@@ -590,7 +590,8 @@ fn telemetry_needs_fixed_routes() {
             .map(|error| (error.problems[0].key.clone(), error.problems[0].message.clone()))
     };
     assert_eq!(in_circle("swift"), None);
-    let message = "must be left out, because a packet in a loop passes more than the 5 switches for which in-band telemetry has room";
+    let message =
+        "must be left out: in-band telemetry has room for 5 switches, and a packet in a loop passes more";
     assert_eq!(in_circle("hpcc"), Some(("switch.lossless.routing_loops".to_owned(), message.to_owned())));
 }
 

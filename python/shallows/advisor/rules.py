@@ -174,7 +174,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return K as operators set it for DCTCP: a number of packets up to 10 Gb/s, a share of the BDP above."""
+    """Return K as operators set it for DCTCP: 20 or 65 packets up to 10 Gb/s, then a share of the BDP."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(

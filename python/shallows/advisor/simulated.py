@@ -405,7 +405,7 @@ def _alone(fabric: Fabric) -> str:
 
 
 def assumptions(fabric: Fabric) -> list[str]:
-    """Return the simplifications in sentences."""
+    """Return the simplifying assumptions of the simulation, one sentence each."""
     links = fabric.links
     found = [*fabric.notes]
     if links.uplinks:

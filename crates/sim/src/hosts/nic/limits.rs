@@ -97,7 +97,7 @@ impl Limits {
         arm(turn.into_iter().chain(posted).min(), &mut self.timer_at)
     }
 
-    /// Handles an event. Returns whether this event is the earliest pending event.
+    /// Handles a timer event. Returns `false` if the event is stale, because an earlier event replaced it.
     pub(crate) fn on_timer(&mut self, now: Instant) -> bool {
         let is_due = self.timer_at == now;
         if is_due {
