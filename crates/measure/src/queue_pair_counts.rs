@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 /// Hosts of one group that send the data of queue pairs in one workload. All these queue pairs have the same congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Senders {
-    /// Number of the workload among the workloads that send flows.
+    /// Index of the workload among the workloads that send flows.
     pub workload: u16,
     /// Number of the hosts' group.
     pub group: u16,

@@ -316,8 +316,8 @@ fn check_ports(spec: &Resolved, network: &Network, checker: &mut Checker<'_>) {
             checker.require(!at_dequeue || !drops, "switch.markers", || {
                 format!(
                     "the markers of {kind} ports must act when packets join the queue, not when they leave it, because the \
-                     network has lossless classes; only markers that never drop may act at dequeue, if all workloads have \
-                     transport = \"roce\""
+                     network has lossless classes. Exception: if all workloads have transport = \"roce\", markers that never drop \
+                     may act at dequeue"
                 )
             });
         }

@@ -71,8 +71,8 @@ impl OwnRoces {
         })
     }
 
-    /// Returns the connection kind of each workload that sends flows. `of_tcp` has one kind per such workload: its own kind with TCP, and
-    /// the first kind of queue pairs with RoCE.
+    /// Returns the connection kind of each workload that sends flows. `of_tcp` has one entry for each such workload: the workload's kind if
+    /// it uses TCP, or the number of the first kind of queue pairs if it uses RoCE.
     pub(crate) fn kinds(&self, spec: &Resolved, of_tcp: &[u16]) -> Vec<u16> {
         let sending =
             spec.workload.iter().zip(&self.of_workloads).filter(|(workload, _)| workload.sends_flows());

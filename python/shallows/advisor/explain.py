@@ -381,7 +381,7 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
 
 
 def _dropped_early(resolved: Resolved, each: Class) -> str:
-    """Describe the early drops of a queue: packets, range and probability."""
+    """Describe early drops: which packets a queue drops, at which backlogs, and with which probability."""
     curve = resolved.early(each)
     assert curve is not None  # noqa: S101 - called only for classes with early drops
     ends = [size(end) for end in resolved.ends(each, curve)]

@@ -240,7 +240,8 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     Raises
     ------
     ShallowsError
-        If a time bound is below the base round-trip time, or a load exceeds the fabric's loads.
+        If a time bound is below half of the base round-trip time, or the load of a goal is above the largest
+        value of `traffic.load`.
     """
     for goal in goals:
         is_time = not (goal.metric.is_loss or is_of_pauses(goal))

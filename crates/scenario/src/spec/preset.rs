@@ -124,8 +124,8 @@ fn follow(set: &mut Table, follows: &Table, given: &Table) {
     }
 }
 
-/// Returns the longest delay of an acknowledgement in Linux for a timeout in `given`. `rule` has the path of the timeout (`before`) and the
-/// length of a clock tick (`tick`). Returns `None` if `given` has no such timeout.
+/// Returns the longest time for which Linux delays an acknowledgement. It depends on the minimum retransmission timeout, which is read from
+/// `given` at the path `rule.before`. `rule.tick` is the length of a clock tick. Returns `None` if `given` does not set the timeout.
 fn before(rule: &Table, given: &Table) -> Option<Duration> {
     Some(linux_delayed_ack(time_at(given, rule["before"].as_str()?)?, duration(&rule["tick"])?))
 }

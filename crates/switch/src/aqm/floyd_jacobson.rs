@@ -269,7 +269,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Returns whether RED chooses no packet, every packet, or each packet with a probability at this `average`.
+    /// Returns which packets RED chooses at this `average`: none, all, or each with a probability.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {

@@ -58,7 +58,7 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
 /// Tag that stands for the missing head of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the queues of the port.
+/// Weighted fair queueing with the virtual time of GPS. Its cost is one pass over the port's queues per packet.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// Finish tag of the packet at the head of each queue.

@@ -81,7 +81,8 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     told.chain(dilated(experiment, dilation)).collect()
 }
 
-/// Returns a note if the growth of CUBIC differs from Linux, where CUBIC's growth follows the machine's time.
+/// Returns a note if CUBIC's window grows differently in the testbed than in the simulation: in Linux, it follows the machine's clock, not
+/// the dilated time of the network.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
