@@ -205,7 +205,11 @@ def _least_missing(
 
 def is_ranked(race: Race) -> bool:
     """Return whether intervals rank settings: goals have no weights, and a setting may keep all bounds."""
-    return _left(race)[1] < 2 and not _is_weighed(race)
+    return _ranks(race, _left(race)[1])
+
+
+def _ranks(race: Race, state: int) -> bool:
+    return state < 2 and not _is_weighed(race)
 
 
 def _left(race: Race) -> tuple[list[Candidate], int]:
@@ -219,9 +223,9 @@ def contenders(race: Race) -> list[str]:
 
     The result is empty if there is no such rival, if goals have weights, or if all candidates miss a bound.
     """
-    if not is_ranked(race):
+    left, state = _left(race)
+    if not _ranks(race, state):
         return []
-    left, _ = _left(race)
     leader, _ = _best(race, left)
     open_with = [
         each.name

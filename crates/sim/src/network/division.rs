@@ -273,38 +273,11 @@ fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::testing::parse;
+    use crate::network::testing::{FABRIC, parse};
 
     #[test]
     fn the_longest_flight_is_the_longest_delay_with_serialisation_and_the_largest_jitter() {
-        let experiment = parse(
-            r#"
-            [topology]
-            kind = "leaf-spine"
-            leaves = 2
-            spines = 2
-            hosts_per_leaf = 3
-            rate = "10Gbps"
-            uplink_delay = "50us"
-
-            [switch]
-            buffer = { kind = "static-partition", per_port = "100KB" }
-
-            [host]
-            jitter = "60us"
-
-            [tcp]
-
-            [[workload]]
-            kind = "long-lived"
-            senders = "0"
-            receivers = "1"
-
-            [stop]
-            at = "1ms"
-            "#,
-            &[],
-        );
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.8"), ("host.jitter", "60us")]);
         let links = &experiment.network.links;
         // 50 us, 1.2 us for 1,500 bytes at 10 Gb/s, and the jitter.
         assert_eq!(longest_flight(&experiment, links.iter()), Duration::from_nanos(50_000 + 1_200 + 60_000));

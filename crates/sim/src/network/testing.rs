@@ -25,3 +25,24 @@ const STAR: &str = r#"
     [switch]
     buffer = { kind = "complete-sharing", pool = "1MB" }
 "#;
+
+/// Leaf-spine with six hosts, whose uplinks have a delay of 50 us, and 300 flows of 20 KB. The load must be set.
+pub(crate) const FABRIC: &str = r#"
+    [topology]
+    kind = "leaf-spine"
+    leaves = 2
+    spines = 2
+    hosts_per_leaf = 3
+    rate = "10Gbps"
+    uplink_delay = "50us"
+
+    [switch]
+    buffer = { kind = "static-partition", per_port = "100KB" }
+
+    [tcp]
+
+    [[workload]]
+    kind = "poisson"
+    sizes = { kind = "fixed", size = "20KB" }
+    flows = 300
+"#;

@@ -450,27 +450,7 @@ fn limit(experiment: &Experiment) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::testing::parse;
-
-    const FABRIC: &str = r#"
-        [topology]
-        kind = "leaf-spine"
-        leaves = 2
-        spines = 2
-        hosts_per_leaf = 3
-        rate = "10Gbps"
-        uplink_delay = "50us"
-
-        [switch]
-        buffer = { kind = "static-partition", per_port = "100KB" }
-
-        [tcp]
-
-        [[workload]]
-        kind = "poisson"
-        sizes = { kind = "fixed", size = "20KB" }
-        flows = 300
-    "#;
+    use crate::network::testing::{FABRIC, parse};
 
     #[test]
     fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {

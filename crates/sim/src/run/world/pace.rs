@@ -107,8 +107,8 @@ mod tests {
         // At 20 events per window, a period of 16,384 events has 819 windows. The periods of this test have 1,001 and 701 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
-        assert!(!pace.leaves_windows(PERIOD, PERIOD / WORTH_A_VISIT));
-        assert!(pace.leaves_windows(PERIOD, PERIOD / WORTH_A_VISIT + 1));
+        assert!(!pace.leaves_windows(PERIOD, PERIOD / 4));
+        assert!(pace.leaves_windows(PERIOD, PERIOD / 4 + 1));
     }
 
     #[test]
