@@ -273,11 +273,11 @@ fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::testing::{FABRIC, parse};
+    use crate::network::testing::fabric;
 
     #[test]
     fn the_longest_flight_is_the_longest_delay_with_serialisation_and_the_largest_jitter() {
-        let experiment = parse(FABRIC, &[("workload.0.load", "0.8"), ("host.jitter", "60us")]);
+        let experiment = fabric(&[("workload.0.load", "0.8"), ("host.jitter", "60us")]);
         let links = &experiment.network.links;
         // 50 us, 1.2 us for 1,500 bytes at 10 Gb/s, and the jitter.
         assert_eq!(longest_flight(&experiment, links.iter()), Duration::from_nanos(50_000 + 1_200 + 60_000));

@@ -16,6 +16,12 @@ pub(crate) fn star(rest: &str) -> Experiment {
     parse(&[STAR, rest].concat(), &[])
 }
 
+/// Returns an experiment on a leaf-spine with six hosts, whose uplinks have a delay of 50 us, and 300 flows of 20 KB. Each key in `sets` has
+/// the given value; one of them must be the load.
+pub(crate) fn fabric(sets: &[(&str, &str)]) -> Experiment {
+    parse(FABRIC, sets)
+}
+
 const STAR: &str = r#"
     [topology]
     kind = "star"
@@ -26,8 +32,7 @@ const STAR: &str = r#"
     buffer = { kind = "complete-sharing", pool = "1MB" }
 "#;
 
-/// Leaf-spine with six hosts, whose uplinks have a delay of 50 us, and 300 flows of 20 KB. The load must be set.
-pub(crate) const FABRIC: &str = r#"
+const FABRIC: &str = r#"
     [topology]
     kind = "leaf-spine"
     leaves = 2

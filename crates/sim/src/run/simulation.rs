@@ -450,14 +450,14 @@ fn limit(experiment: &Experiment) -> Instant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::testing::{FABRIC, parse};
+    use crate::network::testing::fabric;
 
     #[test]
     fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {
         // A packet of 1,500 bytes takes 1.2 us on each of four links, and its acknowledgement has three or four events as well. At 80 %
         // load of six hosts, a window of 50 us has a thousand events, in four partitions.
         for (load, partitions) in [("0.01", 1), ("0.8", 4)] {
-            let experiment = parse(FABRIC, &[("workload.0.load", load)]);
+            let experiment = fabric(&[("workload.0.load", load)]);
             let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
             let mut simulation =
                 Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn the_number_of_partitions_is_decided_after_the_trial() {
-        let experiment = parse(FABRIC, &[("workload.0.load", "0.01")]);
+        let experiment = fabric(&[("workload.0.load", "0.01")]);
         let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
         let mut simulation = Simulation::of_partitions(experiment, division, nowhere).expect("nowhere");
         simulation.on_trial = true;
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn a_run_that_starts_again_with_fewer_partitions_still_adapts_its_threads() {
-        let experiment = parse(FABRIC, &[("workload.0.load", "0.01")]);
+        let experiment = fabric(&[("workload.0.load", "0.01")]);
         let division = Division::in_pieces(&experiment, 2, 0).expect("it has four switches");
         for adapts in [false, true] {
             let mut simulation =
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn every_segment_under_way_has_one_body() {
-        let mut simulation = Simulation::new(parse(FABRIC, &[("workload.0.load", "0.8")]));
+        let mut simulation = Simulation::new(fabric(&[("workload.0.load", "0.8")]));
         simulation.advance(5_000);
         let under_way = simulation.tally().under_way();
         assert!(under_way > 0);
@@ -512,7 +512,7 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
-        let experiment = parse(FABRIC, &[("workload.0.load", "0.8")]);
+        let experiment = fabric(&[("workload.0.load", "0.8")]);
         let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
         let mut simulation =
             Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
