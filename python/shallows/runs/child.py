@@ -82,10 +82,19 @@ class Child:
 
 def serve(pipe_number: int) -> None:
     """Run the functions received on this pipe; main loop of a `Child`."""
-    # Ctrl-C reaches all processes of the terminal, but only the parent acts on it. SIGTERM runs cleanup
-    # handlers.
+    ending = False
+
+    def leave(number: int, _frame: object) -> None:
+        # Only the first SIGTERM runs cleanup handlers; no SIGTERM interrupts the interpreter's shutdown.
+        # Replacing this handler by `SIG_IGN` would print an error if a signal arrived just before.
+        nonlocal ending
+        if not ending:
+            ending = True
+            raise SystemExit(128 + number)
+
+    # Ctrl-C reaches all processes of the terminal, but only the parent acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, leave)
     pipe = Connection(pipe_number)
     try:
         while True:
@@ -94,9 +103,4 @@ def serve(pipe_number: int) -> None:
     except (BrokenPipeError, ConnectionResetError, EOFError):
         pass  # the parent closed the pipe or has ended
     finally:
-        # After cleanup, a late SIGTERM must not interrupt the interpreter's shutdown.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-def _leave(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
+        ending = True
