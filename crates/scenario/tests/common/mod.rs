@@ -21,6 +21,11 @@ pub(crate) fn refusal(text: &str, sets: &[(&str, &str)]) -> (String, String) {
     (error.problems[0].key.clone(), error.problems[0].message.clone())
 }
 
+/// Returns the whole error message for `text` changed by `sets`.
+pub(crate) fn message(text: &str, sets: &[(&str, &str)]) -> String {
+    parse(text, sets).err().unwrap_or_else(|| panic!("accepted: {sets:?}")).to_string()
+}
+
 /// Returns the files that these scenarios name.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let text = match path {
