@@ -66,10 +66,11 @@ endef
 # Test files that take at most a few seconds each.
 FAST := advise_fabric advise_race advise_recommendation advise_rules agreement api backlogs breakdown chart claim_types \
 	comparison comparison_tables completions conditions estimate expected explain explain_chips explain_fields \
-	explain_findings explain_sonic explain_unknown figures findings fitting flow_measures flow_series formats \
-	inputs intervals judging licences like measures merging metric_names not_run percentiles places points pools \
-	port_measures project ranked ranking results run_page samples series steps sweep_charts tables thinning \
-	topology vendor_junos vendor_limits vendor_names vendor_reading vendor_units verdicts versus
+	explain_findings explain_sonic explain_unknown figures figures_against figures_distributions figures_over_time \
+	figures_style findings fitting flow_measures flow_series formats inputs intervals judging licences like measures \
+	merging metric_names not_run percentiles places points pools port_measures project ranked ranking results run_page \
+	samples series steps sweep_charts tables thinning topology vendor_junos vendor_limits vendor_names vendor_reading \
+	vendor_units verdicts versus
 
 check: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	@echo 'Fast checks: below 3 minutes on two cores, and the time to compile changed crates.'
@@ -103,7 +104,9 @@ OLDEST := target/oldest
 oldest: $(VENV)/.built $(CHARTS) $(OLDEST)/.installed
 	PYTHONPATH=$(CURDIR)/python $(OLDEST)/bin/python -m pytest tests/python/test_api.py tests/python/test_breakdown.py \
 		tests/python/test_chart.py tests/python/test_comparison.py tests/python/test_comparison_tables.py \
-		tests/python/test_docs.py tests/python/test_figures.py tests/python/test_figures_swept.py \
+		tests/python/test_docs.py tests/python/test_figures.py tests/python/test_figures_against.py \
+		tests/python/test_figures_distributions.py tests/python/test_figures_over_time.py \
+		tests/python/test_figures_style.py tests/python/test_figures_swept.py \
 		tests/python/test_flow_measures.py tests/python/test_inputs.py tests/python/test_intervals.py \
 		tests/python/test_measures.py tests/python/test_results.py tests/python/test_run_page.py \
 		tests/python/test_samples.py tests/python/test_series.py tests/python/test_steps.py \

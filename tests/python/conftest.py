@@ -18,6 +18,7 @@ from shallows.series import inputs
 from shared import (
     CUT_OFF,
     ENDLESS,
+    GALLERY,
     HOSTILE,
     HPCC,
     MANY,
@@ -156,6 +157,48 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
 def heavy(loads: list[sh.Run]) -> list[sh.Run]:
     """The runs of `loads` at the load 0.8 with seed 1: one for each scheme."""
     return inputs.choose_runs(loads, [("load", "0.8"), ("seed", "1")])
+
+
+@pytest.fixture(scope="session")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Runs of two schemes, with two numbers of servers and two seeds."""
+    keep = {"workload.0.fan_out": [5, 40], "seed": [1, 2]}
+    return gallery_points(tmp_path_factory.mktemp("incast"), "incast", ("workload.0.repeats", "3"), keep=keep)
+
+
+@pytest.fixture(scope="session")
+def sharing(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Runs of two schemes, each with four flows that start one after the other."""
+    return gallery_points(tmp_path_factory.mktemp("convergence"), "convergence", ("stop.at", "1s"), keep={})
+
+
+@pytest.fixture(scope="session")
+def starving(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Runs of sixty flows with three queue disciplines."""
+    return gallery_points(tmp_path_factory.mktemp("starvation"), "starvation", ("stop.at", "1s"), keep={})
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Runs with pings of two classes and two kinds of markers."""
+    traced = ("measure.flow_traces", "[{ workload = 0 }, { workload = 1 }]")
+    return gallery_points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
+
+
+@pytest.fixture(scope="session")
+def classed(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Runs of three schemes, with flows in two classes of service."""
+    changes = ("workload.0.class", "{ kind = 'random', weights = [1, 3] }"), ("workload.0.flows", "300")
+    port = ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }")
+    keep: dict[str, list[Any]] = {"workload.0.load": [0.8], "seed": [1]}
+    return gallery_points(tmp_path_factory.mktemp("classed"), "load", *changes, port, keep=keep)
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[sh.Run]:
+    """Eight queue pairs with DCQCN."""
+    traced = {"measure.flow_traces": [{"workload": 0}]}
+    return [sh.run(GALLERY.parent / "models/roce.toml", traced, out=tmp_path_factory.mktemp("pairs") / "run")]
 
 
 @pytest.fixture(scope="session")
