@@ -22,7 +22,7 @@ from shallows.advisor.configuration import (
     Threshold,
     Unit,
 )
-from shallows.advisor.readers.junos import BUFFER_SIZE
+from shallows.advisor.readers.junos_names import BUFFER_SIZE
 from shallows.advisor.resolved import Hints, limit_of, pool_size
 from shallows.quantity import digits, size
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from shallows.advisor.configuration import Curve, PortProfile, Queue, Switch
-from shallows.advisor.readers.junos import (
+from shallows.advisor.readers.junos_names import (
     BUFFER_SIZE,
     CABLE,
     COLOURS,
