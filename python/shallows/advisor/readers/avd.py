@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from shallows.advisor.configuration import Source, Switch
 from shallows.advisor.readers import eos
+from shallows.advisor.readers.eos_statements import is_queue
 from shallows.advisor.syntax import yaml_paths
 from shallows.advisor.syntax.statements import Statement
 from shallows.advisor.syntax.yaml_paths import Node
@@ -146,7 +147,7 @@ class _Lines:
     def queue(self, kind: str, entry: Node, section: str) -> None:
         number = entry.get("id")
         inner = f"{kind} {number.scalar() if number else ''}"
-        if not eos.is_queue(inner):
+        if not is_queue(inner):
             self.skip(kind, entry)
             return
         self.say(entry, inner, section)
