@@ -8,6 +8,7 @@ pub mod event;
 pub mod mrg32k3a;
 mod numbered;
 pub mod packet;
+pub mod parallel;
 mod prefetch;
 mod quantity;
 pub mod random;

@@ -1,0 +1,75 @@
+//! Work on several threads. The results do not depend on the number of threads.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Applies `work` to each item on up to `threads` threads, one of which is the calling thread. Returns the results in the order of the
+/// items.
+///
+/// # Panics
+///
+/// If `work` panics.
+pub fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = threads.min(items.len());
+    if threads < 2 {
+        return items.into_iter().map(work).collect();
+    }
+    let queue = Mutex::new(items.into_iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take_turns = || {
+        let mut done = Vec::new();
+        while let Some((place, item)) = next() {
+            done.push((place, work(item)));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take_turns)).collect();
+        let mut done = take_turns();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn the_results_are_in_the_order_of_the_items() {
+        for threads in [0, 1, 2, 3, 7] {
+            for count in [0, 1, 2, 100] {
+                let squares = map(threads, (0..count).collect(), |number: u64| number * number);
+                assert_eq!(squares, (0..count).map(|number| number * number).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn each_thread_works() {
+        // No item is done before three threads have taken one.
+        let three = Barrier::new(3);
+        let work = |()| {
+            three.wait();
+            format!("{:?}", thread::current().id())
+        };
+        let threads: BTreeSet<String> = map(3, vec![(); 3], work).into_iter().collect();
+        assert_eq!(threads.len(), 3);
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_is_passed_on() {
+        for broken in [0, 1, 99] {
+            let work = |number: u32| assert_ne!(number, broken, "broken");
+            assert!(catch_unwind(AssertUnwindSafe(|| map(2, (0..100).collect(), work))).is_err());
+        }
+    }
+}
