@@ -163,29 +163,35 @@ impl Flows {
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
-        // Sorted by source and number: both records of a flow are found without a search, and the result is almost in order of arrival.
-        let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
+        // By source and number: both records of a flow are found without a search, and the result is almost in order of arrival.
+        let mut named: Vec<Vec<[Option<&FlowRecord>; 2]>> = vec![Vec::new(); step as usize];
         for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);
-            for (&number, &flow) in numbers.zip(records) {
+            for (&number, flow) in numbers.zip(records) {
                 let (named, place) = (&mut named[(number % step) as usize], (number / step) as usize);
-                named.resize(named.len().max(place + 1), None);
-                named[place] = Some(named[place].map_or(flow, |known| known.joined(flow)));
+                if named.len() <= place {
+                    named.resize(place + 1, [None; 2]);
+                }
+                let [first, second] = &mut named[place];
+                debug_assert!(second.is_none(), "a sender and a receiver have records");
+                *if first.is_none() { first } else { second } = Some(flow);
             }
         }
-        // The order is that of arrivals in an undivided network: by time, then by workload, then by the order within the workload.
-        let mut order = Vec::new();
-        for (named, first) in named.iter().zip(0..) {
-            for (flow, place) in named.iter().zip(0..) {
-                let Some(flow) = flow else { continue };
-                let number: u32 = first + place * step;
-                let rank = ranks.of(flow.workload.into());
-                order.push(((flow.arrival, rank, flow.leg, flow.listed, number), flow));
-            }
-        }
+        let numbered = named.iter().zip(0..).flat_map(|(named, first)| {
+            named
+                .iter()
+                .zip(0..)
+                .filter_map(move |(&[one, other], place)| Some((one?, other, first + place * step)))
+        });
+        let mut order: Vec<(&FlowRecord, Option<&FlowRecord>, u32)> = numbered.collect();
         if step > 1 {
-            order.sort_by_key(|(key, _)| *key);
+            // The order is that of arrivals in an undivided network: by time, then by workload, then by the order within the workload.
+            let rank = |flow: &FlowRecord| ranks.of(flow.workload.into());
+            order.sort_by_key(|&(flow, _, number)| (flow.arrival, rank(flow), flow.leg, flow.listed, number));
         }
-        order.into_iter().map(|((.., number), flow)| (*flow, number)).unzip()
+        let joined = |(one, other, number): (&FlowRecord, Option<&FlowRecord>, u32)| {
+            (other.map_or(*one, |other| one.joined(*other)), number)
+        };
+        order.into_iter().map(joined).unzip()
     }
 }
