@@ -302,7 +302,7 @@ impl Fabric {
             echoes,
             ..measured
         };
-        Report::new(experiment, measured)
+        Report::new(experiment, measured, 1)
     }
 }
 

@@ -13,8 +13,8 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use shallows_core::{Instant, Rate};
 
-/// Output to which a capture is written.
-pub type Sink = Box<dyn Write + Send>;
+/// Output to which a capture is written. `Sync`, because the threads that build a network share its captures.
+pub type Sink = Box<dyn Write + Send + Sync>;
 
 /// Port whose packets are captured.
 pub(super) struct Interface<'a> {

@@ -271,16 +271,15 @@ mod tests {
 
     /// Columns of four flows, of workloads 1, 0, 1 and 1; the last flow is unfinished.
     fn flows(wanted: &[&str]) -> Columns {
-        let text = |text: &str| text.to_owned();
-        let columns = [
-            ("workload", Written::Integers(vec![1, 0, 1, 1])),
-            ("size", Written::OptionalIntegers(vec![Some(5), Some(7), Some(10), None])),
-            ("arrival", Written::Floats(vec![0.5, 1.0, 1.5, 2.0])),
-            ("time", Written::OptionalFloats(vec![Some(3.0), Some(1.0), Some(2.0), None])),
-            ("group", Written::Text(vec![text("slow"), text("fast"), text("fast"), text("slow")])),
+        let columns = vec![
+            ("workload", Written::integers([1, 0, 1, 1].into_iter())),
+            ("size", Written::optional_integers([Some(5), Some(7), Some(10), None].into_iter())),
+            ("arrival", Written::floats([0.5, 1.0, 1.5, 2.0].into_iter())),
+            ("time", Written::optional_floats([Some(3.0), Some(1.0), Some(2.0), None].into_iter())),
+            ("group", Written::text(["slow", "fast", "fast", "slow"].iter())),
         ];
         let mut file = Vec::new();
-        parquet::write(&columns, &mut file).unwrap();
+        parquet::write(1, columns, &mut file).unwrap();
         Columns::read(stored(&file), wanted).unwrap()
     }
 
@@ -318,6 +317,27 @@ mod tests {
             values(&read, "group"),
             ["slow", "fast", "fast", "slow"].map(|group| Cell::Text(group.to_owned()))
         );
+    }
+
+    #[test]
+    fn long_columns_come_back_as_they_were_written_with_their_nulls() {
+        // More rows than are encoded together; the nulls are in no regular order.
+        let rows = 0..5_000i64;
+        let integer = |row: i64| (row * row % 7 != 2).then_some(row);
+        let float = |row: i64| (row * row % 11 != 3).then_some((row % 10) as f64);
+        let columns = vec![
+            ("integer", Written::optional_integers(rows.clone().map(integer))),
+            ("float", Written::optional_floats(rows.clone().map(float))),
+            ("text", Written::text(rows.clone().map(|row| row.to_string()))),
+        ];
+        let mut file = Vec::new();
+        parquet::write(2, columns, &mut file).unwrap();
+        let read = Columns::read(stored(&file), &["integer", "float", "text"]).unwrap();
+        let cells = |cell: &dyn Fn(i64) -> Cell| rows.clone().map(cell).collect::<Vec<_>>();
+        let integers = cells(&|row| integer(row).map_or(Cell::Missing, Cell::Integer));
+        assert!(values(&read, "integer") == integers);
+        assert!(values(&read, "float") == cells(&|row| float(row).map_or(Cell::Missing, Cell::Float)));
+        assert!(values(&read, "text") == cells(&|row| Cell::Text(row.to_string())));
     }
 
     #[test]

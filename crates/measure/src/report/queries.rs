@@ -91,34 +91,28 @@ impl Report {
     /// Writes `queries.parquet`: one row for each query, by workload and then in the order of query starts.
     pub(super) fn write_queries(&self, out: impl Write + Send) -> io::Result<()> {
         let queries: Vec<QueryOutcome> = self.query_outcomes().collect();
-        let integers =
-            |field: fn(&QueryOutcome) -> i64| Column::Integers(queries.iter().map(field).collect());
+        let integers = |field: fn(&QueryOutcome) -> i64| Column::integers(queries.iter().map(field));
         let time = |query: &QueryOutcome| query.completion_time.map(|time| time.as_micros_f64());
         let start = |query: &QueryOutcome| query.start.as_secs_f64() * 1e6;
-        let columns = [
+        let columns = vec![
             ("workload", integers(|query| query.workload.into())),
             ("query", integers(|query| query.number.into())),
             ("client", integers(|query| query.client.0.into())),
-            ("start_us", Column::Floats(queries.iter().map(start).collect())),
-            ("completion_us", Column::OptionalFloats(queries.iter().map(time).collect())),
+            ("start_us", Column::floats(queries.iter().map(start))),
+            ("completion_us", Column::optional_floats(queries.iter().map(time))),
             ("responses", integers(|query| query.responses.into())),
             ("in_time", integers(|query| query.in_time.into())),
-            ("quality", Column::Floats(queries.iter().map(QueryOutcome::quality).collect())),
+            ("quality", Column::floats(queries.iter().map(QueryOutcome::quality))),
             ("bytes", integers(|query| query.bytes.0 as i64)),
-            (
-                "goodput_gbps",
-                Column::OptionalFloats(queries.iter().map(QueryOutcome::goodput_gbps).collect()),
-            ),
+            ("goodput_gbps", Column::optional_floats(queries.iter().map(QueryOutcome::goodput_gbps))),
             ("timeouts", integers(|query| query.timeouts.into())),
             ("retransmits", integers(|query| query.retransmits.into())),
             (
                 "counted",
-                Column::Integers(
-                    queries.iter().map(|query| self.is_after_warm_up(query.start).into()).collect(),
-                ),
+                Column::integers(queries.iter().map(|query| self.is_after_warm_up(query.start).into())),
             ),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Returns JSON statistics of all queries, and of each workload's queries if several workloads send queries. Null if no workload sends

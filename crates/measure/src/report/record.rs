@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shallows_core::packet::HostId;
-use shallows_core::{Bytes, Duration, Instant};
+use shallows_core::{Bytes, Duration, Instant, parallel};
 use shallows_scenario::{Experiment, FctEnd, QueryRecord};
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::Counters;
@@ -21,11 +21,16 @@ use crate::queue_pair_counts::QueuePairs;
 use crate::sampler::{Entity, SampleRow};
 use crate::tally::{Lost, Tally};
 
+/// Number of flows whose ideal completion times a thread computes in one go.
+const BATCH: usize = 4_096;
+
 /// All results of a finished run.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) experiment: Experiment,
     pub(crate) flows: Vec<FlowRecord>,
+    /// Ideal completion times of the flows ([`ideal`]); `None` for an unfinished flow.
+    pub(super) ideals: Vec<Option<Duration>>,
     /// Queries by workload, in the order in which they began.
     pub(crate) queries: Vec<Vec<QueryRecord>>,
     /// Counters of ports, by link.
@@ -51,6 +56,8 @@ pub struct Report {
     pub(crate) datagram_bytes: Bytes,
     pub(crate) queue_pairs: QueuePairs,
     pub(crate) end: Instant,
+    /// Number of threads that compute the summary and the tables.
+    pub(super) threads: usize,
 }
 
 /// Measurements of an experiment.
@@ -165,13 +172,15 @@ impl Measured {
 }
 
 impl Report {
-    /// Creates the report of a run of `experiment`, either a simulation or a testbed run.
-    pub fn new(experiment: Experiment, mut measured: Measured) -> Self {
+    /// Creates the report of a run of `experiment`, either a simulation or a testbed run. The summary and the tables are computed on up to
+    /// `threads` threads. They do not depend on this number.
+    pub fn new(experiment: Experiment, mut measured: Measured, threads: usize) -> Self {
         number_queries(&mut measured.queries, &mut measured.flows);
         let mut report = Self {
             captured: measured.captured,
             experiment,
             flows: measured.flows,
+            ideals: Vec::new(),
             queries: measured.queries,
             ports: Vec::new(),
             queues: Vec::new(),
@@ -189,6 +198,7 @@ impl Report {
             datagram_bytes: measured.datagram_bytes,
             queue_pairs: measured.queue_pairs,
             end: measured.end,
+            threads,
         };
         for PortCounts { port, queues, markers, data_dropped, .. } in measured.ports {
             report.ports.push(port);
@@ -196,6 +206,7 @@ impl Report {
             report.markers.push(markers);
             report.data_dropped.push(data_dropped);
         }
+        report.ideals = report.ideal_times();
         report
     }
 
@@ -281,12 +292,24 @@ impl Report {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Returns the ideal completion time of a complete flow: the time that the flow would take alone on its path, without slow start.
-    pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
-        let address = flow.sent.expect("a complete flow had a connection").address;
-        let size = flow.size.expect("a flow without end is never complete");
-        let agreement = self.experiment.agreement_of(flow.workload, address.source, address.destination);
-        ideal::completion(&self.experiment.network, agreement, &address, size, self.end_of_flows())
+    /// Returns the ideal completion time of each complete flow: the time that the flow would take alone on its path, without slow start.
+    fn ideal_times(&self) -> Vec<Option<Duration>> {
+        let end = self.end_of_flows();
+        let ideal = |flow: &FlowRecord| {
+            flow.completion_time(end)?;
+            let address = flow.sent.expect("a complete flow had a connection").address;
+            let size = flow.size.expect("a flow without end is never complete");
+            let agreement = self.experiment.agreement_of(flow.workload, address.source, address.destination);
+            Some(ideal::completion(&self.experiment.network, agreement, &address, size, end))
+        };
+        let batches = self.flows.chunks(BATCH).collect();
+        parallel::map(self.threads, batches, |batch| batch.iter().map(ideal).collect::<Vec<_>>()).concat()
+    }
+
+    /// Returns the size of a complete flow and its completion time in microseconds.
+    pub(super) fn size_and_time(&self, flow: &FlowRecord) -> Option<(u64, f64)> {
+        let time = flow.completion_time(self.end_of_flows())?;
+        Some((flow.size?.0, time.as_micros_f64()))
     }
 
     pub(super) fn end_of_flows(&self) -> End {

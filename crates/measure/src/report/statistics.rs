@@ -6,13 +6,17 @@ use serde_json::{Map, Value, json};
 ///
 /// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), so it is always one of the values.
 pub(super) fn describe(mut values: Vec<f64>) -> Value {
+    // In ascending order, so that the mean does not depend on the order of completion.
+    values.sort_unstable_by(f64::total_cmp);
+    describe_sorted(&values)
+}
+
+fn describe_sorted(values: &[f64]) -> Value {
     if values.is_empty() {
         return json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "max": null});
     }
-    // Summed in ascending order, so that the mean does not depend on the order of completion.
-    values.sort_by(f64::total_cmp);
     let n = values.len();
-    let percentile = |p: usize| nearest_rank(&values, 10 * p);
+    let percentile = |p: usize| nearest_rank(values, 10 * p);
     json!({
         "count": n,
         "mean": values.iter().sum::<f64>() / n as f64,
@@ -31,15 +35,17 @@ pub(super) fn nearest_rank(sorted: &[f64], per_mille: usize) -> f64 {
 /// Returns statistics of `(size, value)` pairs over all sizes and by size bin, as JSON. Bin *i* has the sizes in `(edges[i-1], edges[i]]`.
 ///
 /// Three bins are called small, medium and large. If there are more or fewer, bins are named after their edges in bytes.
-pub(super) fn describe_by_bin(values: &[(u64, f64)], edges: &[u64]) -> Value {
+pub(super) fn describe_by_bin(mut values: Vec<(u64, f64)>, edges: &[u64]) -> Value {
+    values.sort_unstable_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut bins = vec![Vec::new(); edges.len() + 1];
+    for &(size, value) in &values {
+        bins[bin_of(size, edges)].push(value);
+    }
+    let all: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
     let mut table = Map::new();
-    table.insert("all".into(), describe(values.iter().map(|value| value.1).collect()));
-    for bin in 0..=edges.len() {
-        let within = |size: u64| bin_of(size, edges) == bin;
-        table.insert(
-            bin_name(bin, edges),
-            describe(values.iter().filter(|v| within(v.0)).map(|v| v.1).collect()),
-        );
+    table.insert("all".into(), describe_sorted(&all));
+    for (bin, values) in bins.iter().enumerate() {
+        table.insert(bin_name(bin, edges), describe_sorted(values));
     }
     table.into()
 }
@@ -80,7 +86,7 @@ mod tests {
     #[test]
     fn bins_are_open_below_and_closed_above() {
         let sizes = [(1, 1.0), (100_000, 2.0), (100_001, 3.0), (10_000_000, 4.0), (10_000_001, 5.0)];
-        let table = describe_by_bin(&sizes, &[100_000, 10_000_000]);
+        let table = describe_by_bin(sizes.to_vec(), &[100_000, 10_000_000]);
         assert_eq!(
             [&table["all"], &table["small"], &table["medium"], &table["large"]].map(|t| t["count"].clone()),
             [5, 2, 2, 1]

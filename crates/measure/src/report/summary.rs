@@ -1,6 +1,7 @@
 //! Summary, warnings and observations of a run.
 
 use serde_json::{Value, json};
+use shallows_core::{Duration, parallel};
 use shallows_scenario::LosslessPort;
 use shallows_switch::port::{Counters, DropReason};
 
@@ -23,14 +24,8 @@ struct Control<'a> {
 impl Report {
     /// Returns the document `summary.json` without its machine-dependent parts (wall clock, memory).
     pub fn summary(&self) -> Value {
-        let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
         let counted = || self.flows.iter().filter(|flow| self.counts(flow));
-        let fct = |flow: &FlowRecord| {
-            let time = flow.completion_time(self.end_of_flows())?;
-            Some((flow.size?.0, time.as_micros_f64()))
-        };
-        let slowdown =
-            |flow: &FlowRecord| fct(flow).map(|(size, us)| (size, us / self.ideal(flow).as_micros_f64()));
+        let [fct, slowdown] = self.describe_times();
         let delivered: u64 = self.flows.iter().map(|flow| flow.delivered().0).sum();
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
@@ -51,11 +46,11 @@ impl Report {
             "simulated_s": seconds,
             "flows": {
                 "started": counted().count(),
-                "completed": counted().filter(|flow| fct(flow).is_some()).count(),
+                "completed": counted().filter(|flow| self.size_and_time(flow).is_some()).count(),
                 "unbounded": counted().filter(|flow| flow.size.is_none()).count(),
             },
-            "fct_us": statistics::describe_by_bin(&counted().filter_map(fct).collect::<Vec<_>>(), &edges),
-            "slowdown": statistics::describe_by_bin(&counted().filter_map(slowdown).collect::<Vec<_>>(), &edges),
+            "fct_us": fct,
+            "slowdown": slowdown,
             "goodput_gbps": if seconds > 0.0 { delivered as f64 * 8e-9 / seconds } else { 0.0 },
             "datagram_gbps": if seconds > 0.0 { self.datagram_bytes.0 as f64 * 8e-9 / seconds } else { 0.0 },
             "packets": {
@@ -87,6 +82,21 @@ impl Report {
         });
         self.describe_rest(&mut summary, lost);
         summary
+    }
+
+    /// Describes the completion times in microseconds and the slowdowns of the flows after the warm-up.
+    fn describe_times(&self) -> [Value; 2] {
+        let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
+        let describe = |divided: bool| {
+            let flows = self.flows.iter().zip(&self.ideals).filter(|(flow, _)| self.counts(flow));
+            let value = |(flow, ideal): (&FlowRecord, &Option<Duration>)| {
+                let (size, time) = self.size_and_time(flow)?;
+                Some((size, if divided { time / (*ideal)?.as_micros_f64() } else { time }))
+            };
+            statistics::describe_by_bin(flows.filter_map(value).collect(), &edges)
+        };
+        let described = parallel::map(self.threads, vec![false, true], describe);
+        described.try_into().expect("one description for each kind of value")
     }
 
     /// Adds the entries of `summary.json` that only some scenarios have. `lost` are the packets that links lost.

@@ -1,10 +1,11 @@
 //! Tables of a finished run, written as Parquet files.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use shallows_core::Duration;
 use shallows_core::packet::HostId;
-use shallows_scenario::Network;
+use shallows_scenario::{Network, Probe};
 use shallows_switch::aqm::MarkerCounts;
 use shallows_switch::port::{Counters, DropReason};
 
@@ -67,74 +68,64 @@ impl Report {
     fn write_flows(&self, out: impl Write + Send) -> io::Result<()> {
         let flows = &self.flows;
         let places = self.workload_places();
-        let integers = |field: fn(&FlowRecord) -> i64| Column::Integers(flows.iter().map(field).collect());
+        let integers = |field: fn(&FlowRecord) -> i64| Column::integers(flows.iter().map(field));
         let times = |end| {
-            let time = |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
-            Column::OptionalFloats(flows.iter().map(time).collect())
+            let time = move |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
+            Column::optional_floats(flows.iter().map(time))
         };
         let fct =
             |flow: &FlowRecord| flow.completion_time(self.end_of_flows()).map(|time| time.as_micros_f64());
         let gaps = |gap: fn(&FlowRecord) -> Option<Duration>| {
-            Column::OptionalFloats(flows.iter().map(|flow| gap(flow).map(Duration::as_micros_f64)).collect())
+            Column::optional_floats(flows.iter().map(move |flow| gap(flow).map(Duration::as_micros_f64)))
         };
-        let ideal = |flow: &FlowRecord| fct(flow).map(|_| self.ideal(flow).as_micros_f64());
-        let slowdown = |flow: &FlowRecord| fct(flow).map(|us| us / self.ideal(flow).as_micros_f64());
+        let ideals = self.ideals.iter().map(|ideal| ideal.map(Duration::as_micros_f64));
+        let slowdown = |(flow, ideal): (&FlowRecord, Option<f64>)| Some(fct(flow)? / ideal?);
         let port = |port: fn(&Address) -> u16| {
-            let port = |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
-            Column::OptionalIntegers(flows.iter().map(port).collect())
+            let port = move |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
+            Column::optional_integers(flows.iter().map(port))
         };
         let groups = &self.experiment.network.groups;
         let group = |host: fn(&FlowRecord) -> HostId| {
-            Column::Text(flows.iter().map(|flow| groups.names()[groups.of(host(flow))].clone()).collect())
+            Column::text(flows.iter().map(move |flow| &groups.names()[groups.of(host(flow))]))
         };
         let mut columns = vec![
-            ("flow", Column::Integers((0..flows.len() as i64).collect())),
+            ("flow", Column::integers(0..flows.len() as i64)),
             (
                 "workload",
-                Column::Integers(
-                    flows.iter().map(|flow| places[usize::from(flow.workload)].into()).collect(),
-                ),
+                Column::integers(flows.iter().map(|flow| places[usize::from(flow.workload)].into())),
             ),
             ("class", integers(|flow| i64::from(flow.class))),
             (
                 "query",
-                Column::OptionalIntegers(
-                    flows.iter().map(|flow| flow.leg.map(|leg| i64::from(leg.query))).collect(),
-                ),
+                Column::optional_integers(flows.iter().map(|flow| flow.leg.map(|leg| i64::from(leg.query)))),
             ),
             ("source", integers(|flow| i64::from(flow.source.0))),
             ("destination", integers(|flow| i64::from(flow.destination.0))),
             ("source_port", port(|address| address.source_port)),
             ("destination_port", port(|address| address.destination_port)),
-            (
-                "size_bytes",
-                Column::OptionalIntegers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)).collect()),
-            ),
+            ("size_bytes", Column::optional_integers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)))),
             ("delivered_bytes", integers(|flow| flow.delivered().0 as i64)),
-            (
-                "arrival_us",
-                Column::Floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6).collect()),
-            ),
-            ("fct_us", Column::OptionalFloats(flows.iter().map(fct).collect())),
+            ("arrival_us", Column::floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6))),
+            ("fct_us", Column::optional_floats(flows.iter().map(fct))),
             ("fct_receiver_us", times(End::Received)),
             ("fct_sender_us", times(End::Acked)),
-            ("ideal_us", Column::OptionalFloats(flows.iter().map(ideal).collect())),
-            ("slowdown", Column::OptionalFloats(flows.iter().map(slowdown).collect())),
+            ("ideal_us", Column::optional_floats(ideals.clone())),
+            ("slowdown", Column::optional_floats(flows.iter().zip(ideals).map(slowdown))),
             ("timeouts", integers(|flow| i64::from(flow.timeouts()))),
             ("retransmits", integers(|flow| i64::from(flow.retransmits()))),
             ("longest_ack_gap_us", gaps(|flow| flow.sent.and_then(|sent| sent.longest_gap))),
             ("longest_arrival_gap_us", gaps(|flow| flow.received.and_then(|received| received.longest_gap))),
-            ("counted", Column::Integers(flows.iter().map(|flow| i64::from(self.counts(flow))).collect())),
+            ("counted", Column::integers(flows.iter().map(|flow| i64::from(self.counts(flow))))),
         ];
         if self.experiment.has_queue_pairs() {
             let queued = |flow: &FlowRecord| flow.queued().map(|time| time.as_micros_f64());
-            columns.push(("queued_us", Column::OptionalFloats(flows.iter().map(queued).collect())));
+            columns.push(("queued_us", Column::optional_floats(flows.iter().map(queued))));
         }
         if groups.any() {
             columns.push(("group", group(|flow| flow.source)));
             columns.push(("to_group", group(|flow| flow.destination)));
         }
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `counters.parquet`: one row for each queue of each port, in order of links. A row with a null queue counts the packets that a
@@ -158,13 +149,13 @@ impl Report {
             }
         }
         let counts = |field: fn(&Counters) -> u64| {
-            Column::Integers(rows.iter().map(|(.., counters)| field(counters) as i64).collect())
+            Column::integers(rows.iter().map(move |(.., counters)| field(counters) as i64))
         };
         let mut columns = vec![
-            ("port", Column::Text(rows.iter().map(|(link, ..)| link.name.clone()).collect())),
-            ("kind", Column::Text(rows.iter().map(|(link, ..)| link.kind.name().to_owned()).collect())),
-            ("rate_bps", Column::Integers(rows.iter().map(|(link, ..)| link.rate.0 as i64).collect())),
-            ("queue", Column::OptionalIntegers(rows.iter().map(|(_, queue, _)| *queue).collect())),
+            ("port", Column::text(rows.iter().map(|(link, ..)| link.name.as_str()))),
+            ("kind", Column::text(rows.iter().map(|(link, ..)| link.kind.name()))),
+            ("rate_bps", Column::integers(rows.iter().map(|(link, ..)| link.rate.0 as i64))),
+            ("queue", Column::optional_integers(rows.iter().map(|(_, queue, _)| *queue))),
             ("received", counts(|port| port.received)),
             ("enqueued", counts(Counters::enqueued)),
             ("dequeued", counts(Counters::dequeued)),
@@ -181,10 +172,10 @@ impl Report {
         let changes = !self.experiment.network.epochs().is_empty();
         let reasons = DropReason::ALL.into_iter().filter(|&reason| changes || reason != DropReason::LinkDown);
         for (name, reason) in names.iter().zip(reasons) {
-            let dropped = rows.iter().map(|(.., port)| port.dropped[reason as usize] as i64).collect();
-            columns.push((name, Column::Integers(dropped)));
+            let dropped = rows.iter().map(move |(.., port)| port.dropped[reason as usize] as i64);
+            columns.push((name, Column::integers(dropped)));
         }
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `markers.parquet`: one row for each marker of each port, with the numbers of packets that it marked or dropped.
@@ -198,35 +189,34 @@ impl Report {
             })
             .collect();
         let counts = |field: fn(&MarkerCounts) -> u64| {
-            Column::Integers(rows.iter().map(|(_, _, (_, counts))| field(counts) as i64).collect())
+            Column::integers(rows.iter().map(move |(_, _, (_, counts))| field(counts) as i64))
         };
-        let columns = [
-            ("port", Column::Text(rows.iter().map(|(link, ..)| link.name.clone()).collect())),
-            ("marker", Column::Integers(rows.iter().map(|(_, place, _)| *place as i64).collect())),
-            ("kind", Column::Text(rows.iter().map(|(_, _, (name, _))| (*name).to_owned()).collect())),
+        let columns = vec![
+            ("port", Column::text(rows.iter().map(|(link, ..)| link.name.as_str()))),
+            ("marker", Column::integers(rows.iter().map(|(_, place, _)| *place as i64))),
+            ("kind", Column::text(rows.iter().map(|(_, _, (name, _))| *name))),
             ("marked", counts(|counts| counts.marked)),
             ("incast", counts(|counts| counts.incast)),
             ("dropped", counts(|counts| counts.dropped)),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `pauses.parquet`: one row for each port and lossless class.
     fn write_pauses(&self, out: impl Write + Send) -> io::Result<()> {
         let (links, rows) = (&self.experiment.network.links, &self.pauses);
         let link = |row: &PauseCounts| &links[row.link as usize];
-        let counts = |field: fn(&PauseCounts) -> u64| {
-            Column::Integers(rows.iter().map(|row| field(row) as i64).collect())
-        };
-        let columns = [
-            ("port", Column::Text(rows.iter().map(|row| link(row).name.clone()).collect())),
-            ("kind", Column::Text(rows.iter().map(|row| link(row).kind.name().to_owned()).collect())),
+        let counts =
+            |field: fn(&PauseCounts) -> u64| Column::integers(rows.iter().map(move |row| field(row) as i64));
+        let columns = vec![
+            ("port", Column::text(rows.iter().map(|row| link(row).name.as_str()))),
+            ("kind", Column::text(rows.iter().map(|row| link(row).kind.name()))),
             ("class", counts(|row| row.class.into())),
             ("pauses_sent", counts(|row| row.sent)),
             ("resumes_sent", counts(|row| row.resumed)),
             ("frames_sent", counts(|row| row.frames)),
             ("pauses_received", counts(|row| row.received)),
-            ("paused_us", Column::Floats(rows.iter().map(|row| row.paused.as_micros_f64()).collect())),
+            ("paused_us", Column::floats(rows.iter().map(|row| row.paused.as_micros_f64()))),
             ("admitted", counts(|row| row.admitted)),
             ("dropped", counts(|row| row.dropped)),
             ("ttl_expired", counts(|row| row.expired)),
@@ -235,7 +225,7 @@ impl Report {
             ("headroom_bytes", counts(|row| row.headroom.0)),
             ("max_headroom_bytes", counts(|row| row.max_headroom.0)),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `pause_times.parquet`: one row for each pause of each port and lossless class, in order of time. `end_us` is null if the
@@ -243,44 +233,44 @@ impl Report {
     fn write_pause_times(&self, out: impl Write + Send) -> io::Result<()> {
         let (links, rows) = (&self.experiment.network.links, &self.pause_intervals);
         let end = |row: &PauseInterval| row.until.map(|until| until.as_secs_f64() * 1e6);
-        let columns = [
-            ("start_us", Column::Floats(rows.iter().map(|row| row.since.as_secs_f64() * 1e6).collect())),
-            ("end_us", Column::OptionalFloats(rows.iter().map(end).collect())),
-            ("port", Column::Text(rows.iter().map(|row| links[row.link as usize].name.clone()).collect())),
-            ("class", Column::Integers(rows.iter().map(|row| row.class.into()).collect())),
+        let columns = vec![
+            ("start_us", Column::floats(rows.iter().map(|row| row.since.as_secs_f64() * 1e6))),
+            ("end_us", Column::optional_floats(rows.iter().map(end))),
+            ("port", Column::text(rows.iter().map(|row| links[row.link as usize].name.as_str()))),
+            ("class", Column::integers(rows.iter().map(|row| row.class.into()))),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `queues.parquet`: samples of ports and pools. A sample of zero bytes has a row only if the previous sample was above zero.
     fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
         let network = &self.experiment.network;
         let name = |row: &SampleRow| match row.entity {
-            Entity::Port(link) => network.links[link as usize].name.clone(),
-            Entity::Pool(node, pool) => format!("{}.pool{pool}", node_name(network, node)),
+            Entity::Port(link) => Cow::from(&network.links[link as usize].name),
+            Entity::Pool(node, pool) => format!("{}.pool{pool}", node_name(network, node)).into(),
         };
         let kind = |row: &SampleRow| if matches!(row.entity, Entity::Port(_)) { "port" } else { "pool" };
-        let columns = [
-            ("time_us", Column::Floats(self.samples.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
-            ("kind", Column::Text(self.samples.iter().map(|row| kind(row).to_owned()).collect())),
-            ("name", Column::Text(self.samples.iter().map(name).collect())),
-            ("bytes", Column::Integers(self.samples.iter().map(|row| row.bytes as i64).collect())),
+        let columns = vec![
+            ("time_us", Column::floats(self.samples.iter().map(|row| row.at.as_secs_f64() * 1e6))),
+            ("kind", Column::text(self.samples.iter().map(kind))),
+            ("name", Column::text(self.samples.iter().map(name))),
+            ("bytes", Column::integers(self.samples.iter().map(|row| row.bytes as i64))),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `traces.parquet`: each change of each quantity that a traced port reports. A quantity keeps its value until its next row.
     fn write_traces(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let rows = &self.port_traces;
-        let columns = [
-            ("time_us", Column::Floats(rows.iter().map(|row| row.at.as_secs_f64() * 1e6).collect())),
-            ("port", Column::Text(rows.iter().map(|row| links[row.link as usize].name.clone()).collect())),
-            ("queue", Column::OptionalIntegers(rows.iter().map(|row| row.queue.map(i64::from)).collect())),
-            ("quantity", Column::Text(rows.iter().map(|row| row.quantity.to_owned()).collect())),
-            ("value", Column::Floats(rows.iter().map(|row| row.value).collect())),
+        let columns = vec![
+            ("time_us", Column::floats(rows.iter().map(|row| row.at.as_secs_f64() * 1e6))),
+            ("port", Column::text(rows.iter().map(|row| links[row.link as usize].name.as_str()))),
+            ("queue", Column::optional_integers(rows.iter().map(|row| row.queue.map(i64::from)))),
+            ("quantity", Column::text(rows.iter().map(|row| row.quantity))),
+            ("value", Column::floats(rows.iter().map(|row| row.value))),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `flow_traces.parquet`: each change of each quantity of a traced sender, by flow and time. A quantity keeps its value until
@@ -289,33 +279,32 @@ impl Report {
         let rows = || {
             self.flow_traces.iter().flat_map(|(flow, traced)| traced.rows.iter().map(move |row| (*flow, row)))
         };
-        let columns = [
-            ("time_us", Column::Floats(rows().map(|(_, row)| row.at.as_secs_f64() * 1e6).collect())),
-            ("flow", Column::Integers(rows().map(|(flow, _)| i64::from(flow)).collect())),
-            ("quantity", Column::Text(rows().map(|(_, row)| QUANTITIES[row.quantity].to_owned()).collect())),
-            ("value", Column::Floats(rows().map(|(_, row)| row.value).collect())),
+        let columns = vec![
+            ("time_us", Column::floats(rows().map(|(_, row)| row.at.as_secs_f64() * 1e6))),
+            ("flow", Column::integers(rows().map(|(flow, _)| i64::from(flow)))),
+            ("quantity", Column::text(rows().map(|(_, row)| QUANTITIES[row.quantity]))),
+            ("value", Column::floats(rows().map(|(_, row)| row.value))),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 
     /// Writes `pings.parquet`: one row for each echo request, in order of time; `rtt_us` is null if no reply arrived.
     fn write_pings(&self, out: impl Write + Send) -> io::Result<()> {
         let echoes = &self.echoes;
         let probe = |echo: &Echo| &self.experiment.probes[echo.probe as usize];
-        let integers = |field: &dyn Fn(&Echo) -> i64| Column::Integers(echoes.iter().map(field).collect());
-        let columns = [
-            ("source", integers(&|echo| i64::from(probe(echo).source.0))),
-            ("destination", integers(&|echo| i64::from(probe(echo).destination.0))),
-            ("class", integers(&|echo| i64::from(self.class_of(echo)))),
-            ("sent_us", Column::Floats(echoes.iter().map(|echo| echo.sent_at.as_secs_f64() * 1e6).collect())),
+        let of_probes =
+            |field: fn(&Probe) -> i64| Column::integers(echoes.iter().map(move |echo| field(probe(echo))));
+        let columns = vec![
+            ("source", of_probes(|probe| probe.source.0.into())),
+            ("destination", of_probes(|probe| probe.destination.0.into())),
+            ("class", of_probes(|probe| probe.class.into())),
+            ("sent_us", Column::floats(echoes.iter().map(|echo| echo.sent_at.as_secs_f64() * 1e6))),
             (
                 "rtt_us",
-                Column::OptionalFloats(
-                    echoes.iter().map(|echo| echo.rtt.map(|rtt| rtt.as_micros_f64())).collect(),
-                ),
+                Column::optional_floats(echoes.iter().map(|echo| echo.rtt.map(|rtt| rtt.as_micros_f64()))),
             ),
         ];
-        parquet::write(&columns, out)
+        parquet::write(self.threads, columns, out)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shallows_core::Instant;
+use shallows_core::{Instant, parallel};
 use shallows_measure::{Deadlock, Measured, Report};
 use shallows_scenario::Experiment;
 
@@ -22,13 +22,15 @@ pub(crate) struct Whole {
     pub(crate) captured: Vec<u64>,
     /// Deadlock that has ended the run.
     pub(crate) deadlock: Option<Deadlock>,
+    /// Number of threads that compute the results.
+    pub(crate) threads: usize,
 }
 
 /// Returns the report of a run, from the worlds of its partitions.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
-    let Whole { end, forgotten, captured, deadlock } = whole;
+    let Whole { end, forgotten, captured, deadlock, threads } = whole;
     let (partitions, known): (Vec<Measured>, Vec<Flows>) =
-        worlds.into_iter().map(|world| world.into_measured(end)).unzip();
+        parallel::map(threads, worlds, |world| world.into_measured(end)).into_iter().unzip();
     let mut measured = Measured::joined(partitions);
     let ranks = Ranks::new(experiment.seed);
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
@@ -44,5 +46,5 @@ pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -
     }
     measured.captured = captured;
     measured.deadlock = deadlock;
-    Report::new(experiment, measured)
+    Report::new(experiment, measured, threads)
 }

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use shallows_core::Instant;
 use shallows_core::event::{EventQueue, World as _};
+use shallows_core::{Instant, parallel};
 use shallows_measure::{Captures, Report, Sink, Tally};
 use shallows_scenario::Experiment;
 
@@ -25,6 +25,8 @@ use crate::traffic::Traffic;
 pub struct Simulation {
     experiment: Experiment,
     execution: Execution,
+    /// Maximum number of threads of the run.
+    threads: usize,
     /// Partitions of the network. An undivided network is a single partition.
     partitions: Vec<Partition>,
     /// Time windows in which several partitions run; `None` for a single partition.
@@ -112,7 +114,7 @@ impl Simulation {
     ) -> io::Result<Self> {
         let captures = Captures::simulated(&experiment, open)?;
         let division = Division::new(&experiment, threads).ok();
-        let mut built = Self::build(experiment, division, Execution::default(), captures);
+        let mut built = Self::build(experiment, division, Execution::default(), captures, threads);
         // Captures are written during the run, so a captured run cannot restart with other partitions.
         let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
@@ -147,7 +149,8 @@ impl Simulation {
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
         let captures = Captures::simulated(&experiment, open)?;
-        Ok(Self::build(experiment, division, execution, captures))
+        let threads = division.as_ref().map_or(1, Division::threads);
+        Ok(Self::build(experiment, division, execution, captures, threads))
     }
 
     fn build(
@@ -155,12 +158,15 @@ impl Simulation {
         division: Option<Division>,
         execution: Execution,
         captures: Captures,
+        threads: u32,
     ) -> Self {
+        let threads = threads as usize;
         let (ending, search) = (Ending::new(&experiment), Search::new(&experiment));
         let (partitions, windows) = divide(&experiment, division, execution, &captures);
         Self {
             experiment,
             execution,
+            threads,
             partitions,
             windows,
             ending,
@@ -411,7 +417,8 @@ impl Simulation {
             }
         };
         let forgotten = self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
-        let whole = Whole { end, forgotten, captured: self.captures.packets(), deadlock: self.search.found };
+        let (captured, deadlock) = (self.captures.packets(), self.search.found);
+        let whole = Whole { end, forgotten, captured, deadlock, threads: self.threads };
         let worlds = self.partitions.into_iter().map(|partition| partition.world).collect();
         closing::report(self.experiment, worlds, whole)
     }
@@ -427,15 +434,16 @@ fn divide(
     // Most events are the arrivals of packets.
     let horizon = longest_flight(experiment, experiment.network.links.iter());
     let sites = Site::all(experiment, division.as_ref());
-    let mut partitions = Vec::with_capacity(sites.len());
-    let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(division.threads()));
+    let threads = division.as_ref().map_or(1, Division::threads);
+    let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(threads));
     let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
-    for (site, store) in sites.into_iter().zip(stores) {
+    let build = |(site, store)| {
         let mut queue = EventQueue::new(horizon);
         let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
         world.start(experiment, &mut queue);
-        partitions.push(Partition::new(world, queue, store));
-    }
+        Partition::new(world, queue, store)
+    };
+    let partitions = parallel::map(threads as usize, sites.into_iter().zip(stores).collect(), build);
     let windows = division
         .filter(|division| division.partitions() > 1)
         .map(|division| Windows::new(experiment, division, limit(experiment), horizon));
