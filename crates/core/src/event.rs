@@ -61,6 +61,8 @@ pub struct EventQueue<E> {
     far: BinaryHeap<Reverse<Entry>>,
     /// Earliest entry of the heap `far`, or `Entry::MAX` if the heap is empty.
     far_first: Entry,
+    /// Lower bound for the time of the next event, which saves [`run_before`] the search for that event.
+    idle_until: Instant,
     handled: u64,
     events: std::marker::PhantomData<E>,
 }
@@ -73,6 +75,7 @@ impl<E: Event> EventQueue<E> {
             wheel: Wheel::new(horizon),
             far: BinaryHeap::new(),
             far_first: Entry::MAX,
+            idle_until: Instant::ZERO,
             handled: 0,
             events: std::marker::PhantomData,
         }
@@ -102,6 +105,7 @@ impl<E: Event> EventQueue<E> {
     #[inline]
     pub fn schedule(&mut self, at: Instant, event: E) {
         assert!(at >= self.now, "an event was scheduled in the past");
+        self.idle_until = self.idle_until.min(at);
         let entry = entry(at, event.key());
         if !self.wheel.insert_ahead(entry) {
             self.schedule_elsewhere(entry);
@@ -225,6 +229,9 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
 /// event is pending.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
+    if at < queue.idle_until {
+        return;
+    }
     let limit = entry(at, event.key());
     while let Some(event) = queue.pop_before(limit) {
         world.handle(event, queue);
@@ -232,6 +239,7 @@ pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at:
             return;
         }
     }
+    queue.idle_until = queue.not_before();
 }
 
 const BUCKETS: usize = 4096;
@@ -566,6 +574,62 @@ mod tests {
             }
             let rest: Vec<(u64, u64)> = std::iter::from_fn(|| model.pop().map(|next| next.0)).collect();
             prop_assert_eq!(drain(&mut queue), rest);
+        }
+
+        /// Compares [`run_before`] with a binary heap of times and keys. Other events are scheduled before and while events fire.
+        #[test]
+        fn events_before_another_fire_in_order(
+            horizon in 1u64..1_000_000,
+            steps in prop::collection::vec((0u64..3, 0u64..3_000_000, 0u64..3), 1..400),
+        ) {
+            let mut queue = EventQueue::new(Duration(horizon));
+            let (mut world, mut model) = (Fired::default(), BinaryHeap::new());
+            for (kind, delay, key) in steps {
+                let at = queue.now().0 + [delay % 300, delay, delay * 1_000][kind as usize];
+                if kind == 2 || delay % 4 == 0 {
+                    queue.schedule(Instant(at), key);
+                    model.push(Reverse((at, key)));
+                    continue;
+                }
+                run_before(&mut world, &mut queue, Instant(at), key);
+                let mut expected = Vec::new();
+                while let Some(&Reverse((time, event))) = model.peek()
+                    && (time, event) < (at, key)
+                {
+                    model.pop();
+                    expected.push((time, event));
+                    model.extend(Fired::next(event).map(|next| Reverse((time + DELAY, next))));
+                }
+                prop_assert_eq!(std::mem::take(&mut world.0), expected);
+                queue.move_to(Instant(at));
+            }
+        }
+    }
+
+    /// World that records the times and keys of the events that it handles. After every event except 0, an event with a lower key follows.
+    #[derive(Default)]
+    struct Fired(Vec<(u64, u64)>);
+
+    const DELAY: u64 = 1_000;
+
+    impl Fired {
+        fn next(event: u64) -> Option<u64> {
+            event.checked_sub(1)
+        }
+    }
+
+    impl World for Fired {
+        type Event = u64;
+
+        fn handle(&mut self, event: u64, queue: &mut EventQueue<u64>) {
+            self.0.push((queue.now().0, event));
+            if let Some(next) = Self::next(event) {
+                queue.schedule(queue.now() + Duration(DELAY), next);
+            }
+        }
+
+        fn is_finished(&self) -> bool {
+            false
         }
     }
 }
