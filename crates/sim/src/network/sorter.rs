@@ -1,6 +1,7 @@
 //! Sorts the packets of a time window by arrival time. Packets with equal times are sorted by the rank of their link.
 //!
-//! Packets are distributed over buckets by time. Each bucket then contains few packets, so sorting it is fast.
+//! Packets are added roughly in order if hosts or a single switch sent them; an insertion sort then moves few of them. Otherwise, packets
+//! are distributed over buckets by time. Each bucket contains few packets, so sorting it is fast.
 
 use shallows_core::Duration;
 
@@ -20,8 +21,10 @@ pub(crate) struct Sorter {
     words: u64,
     /// Base-2 logarithm of the picoseconds per bucket.
     shift: u32,
-    /// Whether the packets are so few that they are sorted without buckets.
-    are_few: bool,
+    /// Whether the packets are sorted without buckets.
+    inserts: bool,
+    /// Number of times that packets are sorted with buckets before an insertion sort is tried again.
+    until_insertion: u32,
 }
 
 /// Packet to sort.
@@ -43,8 +46,14 @@ const BUCKETS: usize = 1 << BUCKET_BITS;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
-/// Number of packets up to which sorting without buckets is faster.
+/// Number of packets up to which an insertion sort is always used.
 const FEW: usize = 8;
+
+/// Number of moves per packet up to which an insertion sort is faster than buckets.
+const MOVES: usize = 4;
+
+/// Number of times that packets are sorted with buckets after an insertion sort had too many moves.
+const PATIENCE: u32 = 63;
 
 impl Sorter {
     /// Maximum length of a time window.
@@ -61,7 +70,8 @@ impl Sorter {
             occupied: [0; WORDS],
             words: 0,
             shift: bits.saturating_sub(BUCKET_BITS),
-            are_few: false,
+            inserts: false,
+            until_insertion: 0,
         }
     }
 
@@ -69,14 +79,14 @@ impl Sorter {
     #[inline(always)]
     pub(crate) fn begin(&mut self, count: usize) {
         debug_assert!(self.packets.is_empty());
-        self.are_few = count <= FEW;
+        self.inserts = count <= FEW || self.until_insertion == 0;
     }
 
     /// Adds the packet with the index `place`. The packet arrives `since` after the time window began, on a link of this `rank`.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
         let order = since.0 << RANK_BITS | rank.number();
-        let before = if self.are_few { NONE } else { self.add_to_bucket(since) };
+        let before = if self.inserts { NONE } else { self.add_to_bucket(since) };
         self.packets.push(Entry { order, place: place as u32, before, way });
     }
 
@@ -97,14 +107,16 @@ impl Sorter {
     #[inline]
     pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
         let sorted = std::mem::take(&mut self.sorted);
-        if !self.are_few {
+        if !self.inserts {
+            self.until_insertion -= 1;
             return self.take_buckets(sorted);
         }
-        let mut few = std::mem::replace(&mut self.packets, sorted);
-        if few.len() > 1 {
-            sort(&mut few);
+        let mut packets = std::mem::replace(&mut self.packets, sorted);
+        if !insert(&mut packets) {
+            self.until_insertion = PATIENCE;
+            sort(&mut packets);
         }
-        few
+        packets
     }
 
     /// Removes the packets of all buckets, and returns them in order. They are added to `sorted`, which must be empty.
@@ -149,6 +161,29 @@ impl Sorter {
     }
 }
 
+/// Sorts packets that were added in order of their indices: by time, then by rank, then by index. Gives up and returns `false` if this takes
+/// too many moves.
+#[inline]
+fn insert(packets: &mut [Entry]) -> bool {
+    let mut moves = MOVES * packets.len().max(FEW);
+    for next in 1..packets.len() {
+        let entry = packets[next];
+        let mut place = next;
+        while place > 0 && packets[place - 1].order > entry.order {
+            packets[place] = packets[place - 1];
+            place -= 1;
+        }
+        if place < next {
+            packets[place] = entry;
+            moves = moves.saturating_sub(next - place);
+            if moves == 0 {
+                return false;
+            }
+        }
+    }
+    true
+}
+
 /// Sorts packets by time, then by rank, then by index.
 #[inline(never)]
 fn sort(packets: &mut [Entry]) {
@@ -172,23 +207,49 @@ mod tests {
             seed in 0u64..9,
         ) {
             let mut sorter = Sorter::new(Duration(window));
-            sorter.begin(packets.len());
             let key = |place: usize| {
                 let (at, link): (u64, u32) = packets[place];
                 (at, Ranks::new(seed).of_link(link), place)
             };
-            for (place, &(since, link)) in packets.iter().enumerate() {
-                let way = Way { port: place as u32 + 1, ..Way::default() };
-                sorter.add(Duration(since), Ranks::new(seed).of_link(link), place, way);
+            // Packets that an insertion sort moves too often are sorted with buckets the next time.
+            for round in 0..3 {
+                sorter.begin(packets.len());
+                for (place, &(since, link)) in packets.iter().enumerate() {
+                    let way = Way { port: place as u32 + 1, ..Way::default() };
+                    sorter.add(Duration(since), Ranks::new(seed).of_link(link), place, way);
+                }
+                let sorted = sorter.take_sorted();
+                prop_assert!(sorted.is_sorted_by_key(|entry| key(entry.place as usize)), "round {}", round);
+                prop_assert!(sorted.iter().all(|entry| entry.way.port == entry.place + 1));
+                let mut places: Vec<u32> = sorted.iter().map(|entry| entry.place).collect();
+                places.sort_unstable();
+                prop_assert!(places.into_iter().eq(0..packets.len() as u32));
+                sorter.recycle(sorted);
             }
-            let sorted = sorter.take_sorted();
-            prop_assert!(sorted.is_sorted_by_key(|entry| key(entry.place as usize)));
-            prop_assert!(sorted.iter().all(|entry| entry.way.port == entry.place + 1));
-            let mut places: Vec<u32> = sorted.iter().map(|entry| entry.place).collect();
-            places.sort_unstable();
-            prop_assert!(places.into_iter().eq(0..packets.len() as u32));
-            sorter.recycle(sorted);
+            sorter.begin(0);
             prop_assert_eq!(sorter.take_sorted().len(), 0);
         }
+    }
+
+    #[test]
+    fn packets_that_are_moved_often_are_sorted_with_buckets_for_some_time() {
+        let mut sorter = Sorter::new(Duration(3_000_000));
+        let mut sorts_by_insertion = |packets: &mut dyn Iterator<Item = u64>| {
+            sorter.begin(100);
+            let inserts = sorter.inserts;
+            for (place, since) in packets.enumerate() {
+                sorter.add(Duration(since), Ranks::new(1).of_link(0), place, Way::default());
+            }
+            let sorted = sorter.take_sorted();
+            assert!(sorted.is_sorted_by_key(|entry| entry.order) && sorted.len() == 100);
+            sorter.recycle(sorted);
+            inserts
+        };
+        // Each second packet is moved by one place.
+        assert!((0..9).all(|_| sorts_by_insertion(&mut (0..100).map(|place| place ^ 1))));
+        assert!(sorts_by_insertion(&mut (0..100).rev()));
+        assert!((0..PATIENCE).all(|_| !sorts_by_insertion(&mut (0..100).rev())));
+        assert!(sorts_by_insertion(&mut (0..100)));
+        assert!(sorts_by_insertion(&mut (0..100)));
     }
 }
