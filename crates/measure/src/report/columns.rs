@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn long_columns_come_back_as_they_were_written_with_their_nulls() {
-        // More rows than are encoded together; the nulls are in no regular order.
+        // More rows than are encoded together. The nulls have another period than the batches.
         let rows = 0..5_000i64;
         let integer = |row: i64| (row * row % 7 != 2).then_some(row);
         let float = |row: i64| (row * row % 11 != 3).then_some((row % 10) as f64);

@@ -36,6 +36,10 @@ struct Encoded {
 /// Number of values that are computed and encoded together.
 const BATCH: usize = 1_024;
 
+/// Percentage of distinct values in the first batch from which on a column of numbers has no dictionary. Below it, the column probably has
+/// at most some ten thousand distinct values, such as the hosts of a large network.
+const NEARLY_ALL: usize = 98;
+
 impl<'a> Column<'a> {
     pub(super) fn integers(values: impl Iterator<Item = i64> + Send + 'a) -> Self {
         Self::Integers(Box::new(values))
@@ -104,7 +108,7 @@ fn encode<T: DataType>(
         !levels.is_empty()
     };
     let mut more = read(&mut present, &mut levels);
-    let properties = properties().set_dictionary_enabled(repeat(&present)).build();
+    let properties = properties().set_dictionary_enabled(wants_dictionary::<T>(&present)).build();
     let mut sink = TrackedWrite::new(Vec::new());
     let pages = Box::new(SerializedPageWriter::new(&mut sink));
     let mut writer = get_typed_column_writer::<T>(get_column_writer(descriptor, Arc::new(properties), pages));
@@ -116,10 +120,11 @@ fn encode<T: DataType>(
     Ok(Encoded { schema, pages: sink.into_inner()?.into(), close })
 }
 
-/// Returns whether a dictionary makes a column shorter: whether at least a tenth of its first values are repeated.
-fn repeat<T: AsBytes>(values: &[T]) -> bool {
-    let distinct: BTreeSet<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
-    10 * distinct.len() <= 9 * values.len()
+/// Returns whether a column that begins with these `values` is written with a dictionary, which costs time if values do not repeat. Texts
+/// always have one, because most are names of ports.
+fn wants_dictionary<T: DataType>(values: &[T::T]) -> bool {
+    let distinct: BTreeSet<&[u8]> = values.iter().map(AsBytes::as_bytes).collect();
+    T::get_physical_type() == Physical::BYTE_ARRAY || 100 * distinct.len() < NEARLY_ALL * values.len()
 }
 
 fn properties() -> WriterPropertiesBuilder {
@@ -190,19 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn columns_whose_values_repeat_have_a_dictionary() {
+    fn texts_and_columns_whose_values_repeat_have_a_dictionary() {
         let rows = 0..4 * BATCH as i64;
         let columns = vec![
             ("distinct", Column::integers(rows.clone())),
+            ("hardly any repeat", Column::floats(rows.clone().map(|row| (row % 1_010) as f64))),
+            ("some repeat", Column::optional_floats(rows.clone().map(|row| Some((row % 990) as f64)))),
             ("twice", Column::integers(rows.clone().map(|row| row / 2))),
-            ("none", Column::optional_floats(rows.clone().map(|_| None))),
-            ("few", Column::text(rows.map(|row| (row % 9).to_string()))),
+            ("text", Column::text(rows.map(|row| row.to_string()))),
         ];
         let file = SerializedFileReader::new(table(1, columns)).expect("it is a table");
         let has_dictionary =
             |column: &ColumnChunkMetaData| column.encodings().any(|each| each == Encoding::RLE_DICTIONARY);
         let found: Vec<bool> = file.metadata().row_group(0).columns().iter().map(has_dictionary).collect();
-        assert_eq!(found, [false, true, true, true]);
+        assert_eq!(found, [false, false, true, true, true]);
     }
 
     #[test]

@@ -172,8 +172,8 @@ impl Measured {
 }
 
 impl Report {
-    /// Creates the report of a run of `experiment`, either a simulation or a testbed run. The summary and the tables are computed on up to
-    /// `threads` threads. They do not depend on this number.
+    /// Creates the report of a run of `experiment`, either a simulation or a testbed run. Computes the ideal completion times now, and
+    /// the summary and the tables later, on up to `threads` threads. No result depends on `threads`.
     pub fn new(experiment: Experiment, mut measured: Measured, threads: usize) -> Self {
         number_queries(&mut measured.queries, &mut measured.flows);
         let mut report = Self {

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 ///
 /// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), so it is always one of the values.
 pub(super) fn describe(mut values: Vec<f64>) -> Value {
-    // In ascending order, so that the mean does not depend on the order of completion.
     values.sort_unstable_by(f64::total_cmp);
     describe_sorted(&values)
 }
 
+/// Describes values in ascending order. Because of this order, the mean does not depend on the order in which flows complete.
 fn describe_sorted(values: &[f64]) -> Value {
     if values.is_empty() {
         return json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "max": null});
@@ -92,5 +92,20 @@ mod tests {
             [5, 2, 2, 1]
         );
         assert_eq!(table["medium"]["mean"], 3.5);
+    }
+
+    #[test]
+    fn statistics_by_bin_do_not_depend_on_the_order_of_the_values() {
+        let values: Vec<(u64, f64)> =
+            [(2, 5.0), (9, 1.0), (1, 7.0), (8, 2.0), (3, 6.0), (7, 4.0), (4, 3.0)].to_vec();
+        let described = |bin: &[f64]| describe(bin.to_vec());
+        let expected = json!({
+            "all": described(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),
+            "0_to_5": described(&[3.0, 5.0, 6.0, 7.0]),
+            "above_5": described(&[1.0, 2.0, 4.0]),
+        });
+        assert_eq!(describe_by_bin(values, &[5]), expected);
+        assert_eq!(expected["all"]["p50"], 4.0);
+        assert_eq!(expected["above_5"]["max"], 4.0);
     }
 }

@@ -87,16 +87,18 @@ impl Report {
     /// Describes the completion times in microseconds and the slowdowns of the flows after the warm-up.
     fn describe_times(&self) -> [Value; 2] {
         let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
-        let describe = |divided: bool| {
+        // The two values of a flow, from its completion time and its ideal completion time.
+        let values: Vec<fn(f64, f64) -> f64> = vec![|time, _| time, |time, ideal| time / ideal];
+        let describe = |value: fn(f64, f64) -> f64| {
             let flows = self.flows.iter().zip(&self.ideals).filter(|(flow, _)| self.counts(flow));
             let value = |(flow, ideal): (&FlowRecord, &Option<Duration>)| {
                 let (size, time) = self.size_and_time(flow)?;
-                Some((size, if divided { time / (*ideal)?.as_micros_f64() } else { time }))
+                Some((size, value(time, (*ideal)?.as_micros_f64())))
             };
             statistics::describe_by_bin(flows.filter_map(value).collect(), &edges)
         };
-        let described = parallel::map(self.threads, vec![false, true], describe);
-        described.try_into().expect("one description for each kind of value")
+        let described = parallel::map(self.threads, values, describe);
+        described.try_into().expect("one description for each of the two values")
     }
 
     /// Adds the entries of `summary.json` that only some scenarios have. `lost` are the packets that links lost.
@@ -303,7 +305,7 @@ impl Report {
         table
     }
 
-    pub(super) fn class_of(&self, echo: &Echo) -> u8 {
+    fn class_of(&self, echo: &Echo) -> u8 {
         self.experiment.probes[echo.probe as usize].class
     }
 
