@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Applies `work` to each item on up to `threads` threads, one of which is the calling thread. Returns the results in the order of the
-/// items.
+/// items. If the system starts fewer threads, those share the work.
 ///
 /// # Panics
 ///
@@ -24,7 +24,8 @@ pub fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> 
         done
     };
     let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take_turns)).collect();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         let mut done = take_turns();
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -163,7 +163,8 @@ impl Flows {
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
-        // By source and number: both records of a flow are found without a search, and the result is almost in order of arrival.
+        // Records are placed by source and number, so both records of a flow are found without a search, and flows are almost in order of
+        // arrival.
         let mut named: Vec<Vec<[Option<&FlowRecord>; 2]>> = vec![Vec::new(); step as usize];
         for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);
@@ -173,7 +174,7 @@ impl Flows {
                     named.resize(place + 1, [None; 2]);
                 }
                 let [first, second] = &mut named[place];
-                debug_assert!(second.is_none(), "a sender and a receiver have records");
+                assert!(second.is_none(), "a flow has at most two records");
                 *if first.is_none() { first } else { second } = Some(flow);
             }
         }

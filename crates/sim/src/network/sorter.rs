@@ -22,7 +22,7 @@ pub(crate) struct Sorter {
     /// Base-2 logarithm of the picoseconds per bucket.
     shift: u32,
     /// Whether the packets are sorted without buckets.
-    inserts: bool,
+    by_insertion: bool,
     /// Number of times that packets are sorted with buckets before an insertion sort is tried again.
     until_insertion: u32,
 }
@@ -49,8 +49,10 @@ const NONE: u32 = u32::MAX;
 /// Number of packets up to which an insertion sort is always used.
 const FEW: usize = 8;
 
-/// Number of moves per packet up to which an insertion sort is faster than buckets.
+/// Number of moves per packet up to which an insertion sort is faster than buckets. `FEW` packets never need more.
 const MOVES: usize = 4;
+
+const _: () = assert!((FEW - 1) / 2 < MOVES);
 
 /// Number of times that packets are sorted with buckets after an insertion sort had too many moves.
 const PATIENCE: u32 = 63;
@@ -70,7 +72,7 @@ impl Sorter {
             occupied: [0; WORDS],
             words: 0,
             shift: bits.saturating_sub(BUCKET_BITS),
-            inserts: false,
+            by_insertion: false,
             until_insertion: 0,
         }
     }
@@ -79,14 +81,14 @@ impl Sorter {
     #[inline(always)]
     pub(crate) fn begin(&mut self, count: usize) {
         debug_assert!(self.packets.is_empty());
-        self.inserts = count <= FEW || self.until_insertion == 0;
+        self.by_insertion = count <= FEW || self.until_insertion == 0;
     }
 
     /// Adds the packet with the index `place`. The packet arrives `since` after the time window began, on a link of this `rank`.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
         let order = since.0 << RANK_BITS | rank.number();
-        let before = if self.inserts { NONE } else { self.add_to_bucket(since) };
+        let before = if self.by_insertion { NONE } else { self.add_to_bucket(since) };
         self.packets.push(Entry { order, place: place as u32, before, way });
     }
 
@@ -107,12 +109,12 @@ impl Sorter {
     #[inline]
     pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
         let sorted = std::mem::take(&mut self.sorted);
-        if !self.inserts {
+        if !self.by_insertion {
             self.until_insertion -= 1;
             return self.take_buckets(sorted);
         }
         let mut packets = std::mem::replace(&mut self.packets, sorted);
-        if !insert(&mut packets) {
+        if !sort_by_insertion(&mut packets) {
             self.until_insertion = PATIENCE;
             sort(&mut packets);
         }
@@ -164,8 +166,8 @@ impl Sorter {
 /// Sorts packets that were added in order of their indices: by time, then by rank, then by index. Gives up and returns `false` if this takes
 /// too many moves.
 #[inline]
-fn insert(packets: &mut [Entry]) -> bool {
-    let mut moves = MOVES * packets.len().max(FEW);
+fn sort_by_insertion(packets: &mut [Entry]) -> bool {
+    let mut moves = MOVES * packets.len();
     for next in 1..packets.len() {
         let entry = packets[next];
         let mut place = next;
@@ -175,10 +177,8 @@ fn insert(packets: &mut [Entry]) -> bool {
         }
         if place < next {
             packets[place] = entry;
-            moves = moves.saturating_sub(next - place);
-            if moves == 0 {
-                return false;
-            }
+            let Some(left) = moves.checked_sub(next - place) else { return false };
+            moves = left;
         }
     }
     true
@@ -236,14 +236,14 @@ mod tests {
         let mut sorter = Sorter::new(Duration(3_000_000));
         let mut sorts_by_insertion = |packets: &mut dyn Iterator<Item = u64>| {
             sorter.begin(100);
-            let inserts = sorter.inserts;
+            let by_insertion = sorter.by_insertion;
             for (place, since) in packets.enumerate() {
                 sorter.add(Duration(since), Ranks::new(1).of_link(0), place, Way::default());
             }
             let sorted = sorter.take_sorted();
             assert!(sorted.is_sorted_by_key(|entry| entry.order) && sorted.len() == 100);
             sorter.recycle(sorted);
-            inserts
+            by_insertion
         };
         // Each second packet is moved by one place.
         assert!((0..9).all(|_| sorts_by_insertion(&mut (0..100).map(|place| place ^ 1))));

@@ -25,7 +25,7 @@ use crate::traffic::Traffic;
 pub struct Simulation {
     experiment: Experiment,
     execution: Execution,
-    /// Maximum number of threads of the run.
+    /// Number of threads that compute the report.
     threads: usize,
     /// Partitions of the network. An undivided network is a single partition.
     partitions: Vec<Partition>,
