@@ -123,8 +123,11 @@ fn encode<T: DataType>(
 /// Returns whether a column that begins with these `values` is written with a dictionary, which costs time if values do not repeat. Texts
 /// always have one, because most are names of ports.
 fn wants_dictionary<T: DataType>(values: &[T::T]) -> bool {
+    if T::get_physical_type() == Physical::BYTE_ARRAY {
+        return true;
+    }
     let distinct: BTreeSet<&[u8]> = values.iter().map(AsBytes::as_bytes).collect();
-    T::get_physical_type() == Physical::BYTE_ARRAY || 100 * distinct.len() < NEARLY_ALL * values.len()
+    100 * distinct.len() < NEARLY_ALL * values.len()
 }
 
 fn properties() -> WriterPropertiesBuilder {

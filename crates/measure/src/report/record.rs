@@ -306,10 +306,9 @@ impl Report {
         parallel::map(self.threads, batches, |batch| batch.iter().map(ideal).collect::<Vec<_>>()).concat()
     }
 
-    /// Returns the size of a complete flow and its completion time in microseconds.
-    pub(super) fn size_and_time(&self, flow: &FlowRecord) -> Option<(u64, f64)> {
-        let time = flow.completion_time(self.end_of_flows())?;
-        Some((flow.size?.0, time.as_micros_f64()))
+    /// Returns the completion time of a complete flow, in microseconds.
+    pub(super) fn completion_us(&self, flow: &FlowRecord) -> Option<f64> {
+        flow.completion_time(self.end_of_flows()).map(Duration::as_micros_f64)
     }
 
     pub(super) fn end_of_flows(&self) -> End {

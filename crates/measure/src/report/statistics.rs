@@ -11,7 +11,7 @@ pub(super) fn describe(mut values: Vec<f64>) -> Value {
 }
 
 /// Describes values in ascending order. Because of this order, the mean does not depend on the order in which flows complete.
-fn describe_sorted(values: &[f64]) -> Value {
+pub(super) fn describe_sorted(values: &[f64]) -> Value {
     if values.is_empty() {
         return json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "max": null});
     }

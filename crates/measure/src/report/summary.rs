@@ -46,7 +46,7 @@ impl Report {
             "simulated_s": seconds,
             "flows": {
                 "started": counted().count(),
-                "completed": counted().filter(|flow| self.size_and_time(flow).is_some()).count(),
+                "completed": counted().filter(|flow| self.completion_us(flow).is_some()).count(),
                 "unbounded": counted().filter(|flow| flow.size.is_none()).count(),
             },
             "fct_us": fct,
@@ -92,8 +92,8 @@ impl Report {
         let describe = |value: fn(f64, f64) -> f64| {
             let flows = self.flows.iter().zip(&self.ideals).filter(|(flow, _)| self.counts(flow));
             let value = |(flow, ideal): (&FlowRecord, &Option<Duration>)| {
-                let (size, time) = self.size_and_time(flow)?;
-                Some((size, value(time, (*ideal)?.as_micros_f64())))
+                let (time, ideal) = (self.completion_us(flow)?, (*ideal)?.as_micros_f64());
+                Some((flow.size?.0, value(time, ideal)))
             };
             statistics::describe_by_bin(flows.filter_map(value).collect(), &edges)
         };

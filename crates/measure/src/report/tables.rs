@@ -70,16 +70,14 @@ impl Report {
         let places = self.workload_places();
         let integers = |field: fn(&FlowRecord) -> i64| Column::integers(flows.iter().map(field));
         let times = |end| {
-            let time = move |flow: &FlowRecord| flow.completion_time(end).map(|time| time.as_micros_f64());
+            let time = move |flow: &FlowRecord| flow.completion_time(end).map(Duration::as_micros_f64);
             Column::optional_floats(flows.iter().map(time))
         };
-        let fct =
-            |flow: &FlowRecord| flow.completion_time(self.end_of_flows()).map(|time| time.as_micros_f64());
         let gaps = |gap: fn(&FlowRecord) -> Option<Duration>| {
             Column::optional_floats(flows.iter().map(move |flow| gap(flow).map(Duration::as_micros_f64)))
         };
         let ideals = self.ideals.iter().map(|ideal| ideal.map(Duration::as_micros_f64));
-        let slowdown = |(flow, ideal): (&FlowRecord, Option<f64>)| Some(fct(flow)? / ideal?);
+        let slowdown = |(flow, ideal): (&FlowRecord, Option<f64>)| Some(self.completion_us(flow)? / ideal?);
         let port = |port: fn(&Address) -> u16| {
             let port = move |flow: &FlowRecord| flow.sent.map(|sent| i64::from(port(&sent.address)));
             Column::optional_integers(flows.iter().map(port))
@@ -106,7 +104,7 @@ impl Report {
             ("size_bytes", Column::optional_integers(flows.iter().map(|f| f.size.map(|size| size.0 as i64)))),
             ("delivered_bytes", integers(|flow| flow.delivered().0 as i64)),
             ("arrival_us", Column::floats(flows.iter().map(|flow| flow.arrival.as_secs_f64() * 1e6))),
-            ("fct_us", Column::optional_floats(flows.iter().map(fct))),
+            ("fct_us", times(self.end_of_flows())),
             ("fct_receiver_us", times(End::Received)),
             ("fct_sender_us", times(End::Acked)),
             ("ideal_us", Column::optional_floats(ideals.clone())),
