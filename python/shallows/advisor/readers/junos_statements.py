@@ -331,9 +331,7 @@ class ClassOfService:
         """Remove everything set below a path."""
         found = self.found
         match words:
-            case ("drop-profiles", name):
-                self.levels.pop(name, None)
-            case ("drop-profiles", name, "interpolate"):
+            case ("drop-profiles", name) | ("drop-profiles", name, "interpolate"):
                 self.levels.pop(name, None)
             case ("schedulers", name):
                 self.schedulers.pop(name, None)
