@@ -4,7 +4,7 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         build-essential ca-certificates git make python3 python3-venv rustup \
     && rm -rf /var/lib/apt/lists/*
-RUN rustup default 1.95
+RUN rustup default 1.95 && rustup component add llvm-tools
 
 FROM tools AS build
 COPY . /src

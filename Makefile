@@ -136,10 +136,25 @@ ray: $(VENV)/.ray
 
 # Builds one wheel for Python 3.11 or later and Linux with glibc 2.17 or later (PEP 599). Zig links against glibc 2.17 on any machine.
 # requirements.txt lists the other packages that `pip install` needs.
+# With llvm-tools, the engine is built twice: with counters, and then with their counts after benches/training.py as a profile. Zig does not
+# link counters, so the first build links with cc.
+PROFILE := $(CURDIR)/target/profile
+LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
+MATURIN = PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014
 wheel: $(VENV)/.wheel $(CHARTS)
 	@$(require-rust)
-	rm -rf dist
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
+	rm -rf dist $(PROFILE)
+	@if [ -n "$(LLVM_PROFDATA)" ]; then \
+		set -e; \
+		RUSTFLAGS="-Cprofile-generate=$(PROFILE)/counts -Clinker=cc" $(MATURIN) --auditwheel skip --out $(PROFILE); \
+		$(BIN)/python -m zipfile -e $(PROFILE)/*.whl $(PROFILE)/python; \
+		PYTHONPATH=$(PROFILE)/python $(BIN)/python benches/training.py; \
+		$(LLVM_PROFDATA) merge -o $(PROFILE)/merged.profdata $(PROFILE)/counts; \
+		RUSTFLAGS="-Cprofile-use=$(PROFILE)/merged.profdata" $(MATURIN) --out dist; \
+	else \
+		echo "building the wheel without a profile: its engine is slower. To build one, install llvm-tools: rustup component add llvm-tools"; \
+		$(MATURIN) --out dist; \
+	fi
 
 # Installs Playwright for the tests of reports in a browser. Without it, these tests are listed as not run.
 browser: $(VENV)/.browser

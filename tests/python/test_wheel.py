@@ -1,5 +1,6 @@
 """Tests that the wheel can be installed and run without a compiler."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import shallows as sh
 from not_run import needs
 
 ROOT = Path(__file__).parents[2]
 WHEELS = sorted((ROOT / "dist").glob("shallows-*.whl"))
+
+PROFILE = ROOT / "target" / "profile" / "merged.profdata"
 
 pytestmark = pytest.mark.skipif(not WHEELS, reason=needs("a wheel", "make wheel"))
 
@@ -91,3 +95,42 @@ def test_without_a_compiler_it_runs_the_demo(tmp_path: Path) -> None:
     assert run("shallows", "examples", "testbed/mixed").split() == ["mixed.toml", "mixed.cdf"]
     assert "mixed" in run("shallows", "plan", "mixed.toml", "--set", "workload.0.flows=20")
     assert "claims hold" in run("shallows", "reproduce", "bcc", "table1", "--quick")
+
+
+def instructions(package: Path, scratch: Path) -> int:
+    """Return how many instructions 20 ms more of a star take with the engine of this package."""
+    program = (
+        "import sys; from shallows import run;"
+        "run(sys.argv[1], {'stop.at': sys.argv[2]}, out=sys.argv[3], threads=1)"
+    )
+    scenario = ROOT / "benches" / "scenarios" / "star.toml"
+
+    def counted(stop: str) -> int:
+        counts = scratch / f"counts-{stop}"
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}"]
+        python = [sys.executable, "-c", program, str(scenario), stop, str(scratch / f"run-{stop}")]
+        environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONHASHSEED": "0"}
+        done = subprocess.run(
+            [*valgrind, *python], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found = re.search(r"^summary: (\d+)", counts.read_text(encoding="ascii"), re.MULTILINE)
+        assert found, f"{counts} has no summary"
+        return int(found[1])
+
+    return counted("30ms") - counted("10ms")
+
+
+@pytest.mark.skipif(
+    not PROFILE.exists() or shutil.which("valgrind") is None,
+    reason=needs("a wheel with a profile, and Valgrind", "rustup component add llvm-tools && make wheel"),
+)
+def test_its_engine_needs_fewer_instructions_because_of_its_profile(tmp_path: Path) -> None:
+    # Without a profile, or with one that matches no function, the wheel needs as many as the checkout.
+    with zipfile.ZipFile(WHEELS[0]) as archive:
+        archive.extractall(tmp_path / "wheel")
+    found = {}
+    for name, package in {"wheel": tmp_path / "wheel", "checkout": Path(sh.__file__).parents[1]}.items():
+        (tmp_path / name).mkdir(exist_ok=True)
+        found[name] = instructions(package, tmp_path / name)
+    assert found["wheel"] < 0.97 * found["checkout"]
