@@ -303,12 +303,19 @@ fn events_and_windows_give_the_same_bytes() {
     let workloads = &SCENARIO[SCENARIO.find("[[workload]]").expect("it has workloads")..];
     let pool =
         "[{ kind = 'red', kmin = '50KB', kmax = '150KB', pmax = 0.5, scope = 'pool', at = 'dequeue' }]";
+    // CoDel drops packets when a port sends.
+    let dropping = [
+        ("switch.buffer.pool", "2MB"),
+        ("switch.egress_drop", "free"),
+        ("switch.markers", "[{ kind = 'codel', target = '2us', interval = '20us', action = 'drop' }]"),
+    ];
     let cases = [
         ("all that observes", common::parse(SCENARIO, &[])),
         ("until a time", common::parse(&unbounded, &[("stop.at", "2.1ms")])),
         ("changing", changing(common::parse(&unbounded, &[("stop.at", "2.1ms")]))),
         ("nobody watches", common::parse(&format!("{plain}{workloads}"), &[])),
         ("markers of the pool", common::parse(&format!("{plain}{workloads}"), &[("switch.markers", pool)])),
+        ("drops when sending", common::parse(&format!("{plain}{workloads}"), &dropping)),
     ];
     for (name, experiment) in cases {
         let events = executed(&experiment, Execution::Events, 50_000);
