@@ -16,6 +16,7 @@ use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
+use crate::network::turns::Turns;
 use crate::network::waiting::{Order, Waiting};
 use crate::network::{Network, Owned};
 
@@ -46,10 +47,16 @@ impl<T: Copy + Default> Network<T> {
             Waiting::new(order, node - network.hosts, place as u32, nodes[place].ports.clone())
         };
         let switches = site.nodes.numbers().enumerate().skip(hosts).map(waiting);
-        let waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
+        let mut waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
         let here = site.links.numbers().chain(site.entrances.iter().copied());
         let longest = longest_flight(experiment, here.map(|number| &network.links[number as usize]));
-        let calendar = Calendar::new(window.unwrap_or(longest), longest, waiting.len() as u32);
+        let is_whole = site.nodes.count() as usize == network.buffers.len();
+        let turns = if is_whole && window.is_some() { Turns::of(network) } else { None };
+        for (waiting, &twice) in waiting.iter_mut().zip(turns.iter().flat_map(|turns| &turns.twice)) {
+            waiting.twice = twice;
+        }
+        let window = turns.as_ref().map(|turns| turns.window).or(window).unwrap_or(longest);
+        let calendar = Calendar::new(window, longest, waiting.len() as u32);
         let mut built = Self {
             links,
             places: site.links.clone(),
@@ -59,6 +66,7 @@ impl<T: Copy + Default> Network<T> {
             nics_by_window: false,
             sorter: Sorter::new(calendar.window()),
             calendar,
+            first_part: turns.map(|turns| turns.first_part),
             waiting,
             busy: Vec::new(),
             next_departure: Instant::MAX,

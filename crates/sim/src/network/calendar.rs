@@ -1,7 +1,8 @@
 //! Packets in flight, grouped by the time window of their arrival and by switch. Packets to hosts share one bucket per window.
 //!
 //! A window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
-//! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]).
+//! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]). Windows are longer if some switches have
+//! two turns in each window ([`crate::network::turns`]).
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
@@ -12,11 +13,10 @@ use crate::network::sorter::Sorter;
 const FEWEST_SLOTS: u64 = 16;
 const MOST_SLOTS: u64 = 128;
 
-/// Maximum length of a time window. Its square times the number of slots is below 2^64, which [`Calendar::ahead`] requires.
-const LONGEST: Duration = Duration(1 << 28);
-
-const _: () =
-    assert!(LONGEST.0 <= Sorter::LONGEST.0 && (LONGEST.0 * LONGEST.0).checked_mul(MOST_SLOTS).is_some());
+const _: () = {
+    let longest = Calendar::<()>::LONGEST.0;
+    assert!(longest <= Sorter::LONGEST.0 && (longest * longest).checked_mul(MOST_SLOTS).is_some());
+};
 
 /// Packet in flight to a switch or a host.
 #[derive(Clone, Copy, Debug)]
@@ -57,15 +57,20 @@ pub(crate) struct Calendar<T> {
     spare_due: Vec<u32>,
 }
 
+impl<T> Calendar<T> {
+    /// Maximum length of a time window. Its square times the number of slots is below 2^64, which [`Calendar::ahead`] requires.
+    pub(crate) const LONGEST: Duration = Duration(1 << 28);
+}
+
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with `buckets` buckets per time window. `shortest` is the shortest delay of a link in the network. Packets
-    /// are placed only once if they are in flight for at most `longest` and for at most 126 windows.
+    /// Returns an empty calendar with `buckets` buckets per time window. Windows have the length `window`, but at most 268 us. Packets are
+    /// placed only once if they are in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///
-    /// If `shortest` is zero.
-    pub(crate) fn new(shortest: Duration, longest: Duration, buckets: u32) -> Self {
-        let window = shortest.min(LONGEST);
+    /// If `window` is zero.
+    pub(crate) fn new(window: Duration, longest: Duration, buckets: u32) -> Self {
+        let window = window.min(Self::LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
         let slots = (longest.0 / window.0 + 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);

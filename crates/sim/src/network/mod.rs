@@ -22,6 +22,7 @@ pub(crate) mod slots;
 mod sorter;
 #[cfg(test)]
 pub(crate) mod testing;
+mod turns;
 mod visit;
 mod waiting;
 mod watchdog;
@@ -31,7 +32,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Instant, Rate, prefetch_all};
+use shallows_core::{Bytes, Duration, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
 use shallows_rdma::congestion::Telemetry;
 use shallows_scenario::{Epoch, Routing};
@@ -65,6 +66,8 @@ pub struct Network<T> {
     nics_by_window: bool,
     /// Packets in flight while switches run in time windows. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
+    /// Length of the first part of a time window, if some switches have two turns in each window ([`turns::Turns`]).
+    first_part: Option<Duration>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
     /// Indices of the entries of `waiting` that have waiting packets.

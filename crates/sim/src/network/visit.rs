@@ -44,8 +44,8 @@ impl<T: Copy + Default> Network<T> {
         self.events
     }
 
-    /// Returns the number of visits to nodes that run in time windows. In each window, each switch counts once, and all hosts together
-    /// count once.
+    /// Returns the number of visits to nodes that run in time windows. In each window, each switch counts once for each of its turns, and all
+    /// hosts together count once.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -123,8 +123,7 @@ impl<T: Copy + Default> Network<T> {
         Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
-    /// Processes, one switch after the other, all arrivals in the open time window up to `until`, and sends all packets that are due by
-    /// `until`.
+    /// Processes all arrivals at switches in the open time window up to `until`, and sends all packets that are due by `until`.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
         if !self.by_window {
             return;
@@ -132,9 +131,25 @@ impl<T: Copy + Default> Network<T> {
         if !self.waiting[self.all_hosts() as usize].ports.is_empty() {
             self.finish(self.all_hosts(), until, driver);
         }
+        if let Some(first_part) = self.first_part {
+            let second_part = self.calendar.start() + first_part;
+            self.take_turns(true, until.min(Instant(second_part.0 - 1)), driver);
+            self.take_turns(false, until, driver);
+            if until >= second_part {
+                self.take_turns(true, until, driver);
+            }
+        } else {
+            self.take_turns(false, until, driver);
+        }
+        self.visited = self.visited.max(until);
+    }
+
+    /// Does the work of [`Self::visit_switches`] for one switch after the other: for those with two turns in each time window, or for
+    /// those with one turn.
+    fn take_turns(&mut self, twice: bool, until: Instant, driver: &mut impl Driver<T>) {
         let due = self.calendar.take_due();
         for &switch in &due {
-            if switch == self.all_hosts() {
+            if switch == self.all_hosts() || self.waiting[switch as usize].twice != twice {
                 self.calendar.keep(switch);
                 continue;
             }
@@ -145,7 +160,8 @@ impl<T: Copy + Default> Network<T> {
         let mut busy = std::mem::take(&mut self.busy);
         let mut next = Instant::MAX;
         busy.retain(|&switch| {
-            if self.waiting[switch as usize].next <= until {
+            let waiting = &self.waiting[switch as usize];
+            if waiting.next <= until && waiting.twice == twice {
                 self.finish(switch, until, driver);
             }
             let waiting = &mut self.waiting[switch as usize];
@@ -155,7 +171,6 @@ impl<T: Copy + Default> Network<T> {
         });
         self.busy = busy;
         self.next_departure = next;
-        self.visited = self.visited.max(until);
     }
 
     /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.

@@ -49,6 +49,8 @@ pub(crate) struct Waiting {
     pub(crate) number: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
+    /// Whether the switch has two turns in each time window ([`crate::network::turns`]).
+    pub(crate) twice: bool,
     /// Indices of all ports of the switch.
     pub(crate) all: Range<u32>,
     /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
@@ -66,7 +68,8 @@ impl Waiting {
     /// Returns an entry for a switch, without waiting packets. The arguments are the values of the fields with the same names.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
+        let twice = false;
+        Self { order, number, node, twice, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
     /// Returns an entry for all hosts, without waiting packets. Ports of hosts have the first indices, before the ports of switches. Hosts

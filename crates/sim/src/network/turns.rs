@@ -1,0 +1,155 @@
+//! Turns of switches in time windows that are longer than the shortest delay between switches.
+//!
+//! If each link between switches connects a switch of one kind to a switch of the other kind (such as a leaf to a spine), and links to
+//! hosts have longer delays, a window can be up to twice as long as the shortest delay between switches. Switches of the first kind run
+//! through the first part of the window. Switches of the second kind then run through the whole window, because all packets that they
+//! receive in the window left in its first part or before. At last, switches of the first kind run through the second part.
+
+use std::collections::VecDeque;
+
+use shallows_core::Duration;
+use shallows_scenario::Network;
+
+use crate::network::calendar::Calendar;
+
+/// Time windows in which some switches have two turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Turns {
+    /// Length of a time window.
+    pub(crate) window: Duration,
+    /// Length of the first part of a time window: the shortest delay of a link between switches.
+    pub(crate) first_part: Duration,
+    /// For each switch, whether it has two turns in each window.
+    pub(crate) twice: Vec<bool>,
+}
+
+impl Turns {
+    /// Returns the turns of a network's switches. `None` if no window can be longer than the shortest delay between switches: there are no
+    /// links between switches, links to hosts have no longer delays, or there are not two kinds of switches.
+    pub(crate) fn of(network: &Network) -> Option<Self> {
+        let delays = |which: &dyn Fn(bool, bool) -> bool| {
+            let is_switch = |node: u32| node >= network.hosts;
+            let links =
+                network.links.iter().filter(|link| which(is_switch(link.from.0), is_switch(link.to.0)));
+            links.map(|link| link.delay).min()
+        };
+        let first_part = delays(&|from, to| from && to)?;
+        let to_hosts = delays(&|_, to| !to).unwrap_or(Duration::MAX);
+        let window = (first_part * 2).min(to_hosts).min(Calendar::<()>::LONGEST);
+        (window > first_part).then_some(())?;
+        Some(Self { window, first_part, twice: kinds(network)? })
+    }
+}
+
+/// Divides switches into two kinds, so that each link between switches connects two kinds. Returns, for each switch, whether it is of the
+/// kind with two turns. Of all switches that are connected to each other, these are the kind with fewer ports. Returns `None` if there are
+/// no such kinds.
+fn kinds(network: &Network) -> Option<Vec<bool>> {
+    let switches = network.buffers.len() - network.hosts as usize;
+    let (mut neighbours, mut ports) = (vec![Vec::new(); switches], vec![0_u32; switches]);
+    for link in &network.links {
+        let [from, to] = [link.from, link.to].map(|node| node.0.checked_sub(network.hosts));
+        let Some(from) = from else { continue };
+        ports[from as usize] += 1;
+        neighbours[from as usize].extend(to.map(|to| to as usize));
+    }
+    let mut kind: Vec<Option<bool>> = vec![None; switches];
+    for start in 0..switches {
+        if kind[start].is_some() {
+            continue;
+        }
+        kind[start] = Some(false);
+        let (mut found, mut queue) = (vec![start], VecDeque::from([start]));
+        while let Some(switch) = queue.pop_front() {
+            let other = kind[switch].map(|kind| !kind);
+            for &neighbour in &neighbours[switch] {
+                if kind[neighbour].is_none() {
+                    kind[neighbour] = other;
+                    found.push(neighbour);
+                    queue.push_back(neighbour);
+                } else if kind[neighbour] != other {
+                    return None;
+                }
+            }
+        }
+        let ports_of = |which: bool| -> u32 {
+            found.iter().filter(|&&switch| kind[switch] == Some(which)).map(|&switch| ports[switch]).sum()
+        };
+        if ports_of(true) > ports_of(false) {
+            for &switch in &found {
+                kind[switch] = kind[switch].map(|kind| !kind);
+            }
+        }
+    }
+    kind.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::parse;
+
+    fn turns(topology: &str) -> Option<Turns> {
+        let switch = "[switch]\nbuffer = { kind = 'complete-sharing', pool = '1MB' }\n";
+        let rest = "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 1\nsize = '1KB'\n";
+        Turns::of(&parse(&format!("[topology]\nrate = '10Gbps'\n{topology}\n{switch}{rest}"), &[]).network)
+    }
+
+    fn leaf_spine(delays: &str) -> Option<Turns> {
+        turns(&format!("kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n{delays}"))
+    }
+
+    fn micros(turns: Option<Turns>) -> Option<(u64, u64)> {
+        turns.map(|turns| (turns.window.0 / 1_000_000, turns.first_part.0 / 1_000_000))
+    }
+
+    #[test]
+    fn a_window_is_at_most_twice_as_long_as_the_shortest_delay_between_switches() {
+        let of = |delays| micros(leaf_spine(delays));
+        assert_eq!(of("link_delay = '2us'\nhost_delay = '1us'"), Some((3, 2)), "delays of hosts are 3 us");
+        assert_eq!(of("link_delay = '2us'\nhost_delay = '2us'"), Some((4, 2)));
+        assert_eq!(of("link_delay = '2us'\nhost_delay = '9us'"), Some((4, 2)));
+        assert_eq!(of("link_delay = '9us'\nuplink_delay = '2us'"), Some((4, 2)));
+        let longest = leaf_spine("link_delay = '200us'\nhost_delay = '1ms'").unwrap();
+        assert_eq!((longest.window, longest.first_part), (Duration(1 << 28), Duration::from_micros(200)));
+    }
+
+    #[test]
+    fn without_longer_windows_there_are_no_turns() {
+        assert_eq!(leaf_spine("link_delay = '2us'"), None, "the delays of hosts are not longer");
+        assert_eq!(leaf_spine("link_delay = '1us'\nuplink_delay = '2us'"), None);
+        assert_eq!(
+            leaf_spine("link_delay = '500us'\nhost_delay = '1ms'"),
+            None,
+            "a window is at most 268 us"
+        );
+        assert_eq!(turns("kind = 'star'\nhosts = 2\nlink_delay = '2us'\nhost_delay = '9us'"), None);
+    }
+
+    #[test]
+    fn spines_have_two_turns_because_they_have_fewer_ports() {
+        let twice = |turns: Option<Turns>| turns.unwrap().twice;
+        let delays = "link_delay = '2us'\nhost_delay = '9us'";
+        assert_eq!(twice(leaf_spine(delays)), [false, false, false, true, true]);
+    }
+
+    /// Returns the turns of switches named `a` to `d`, with two hosts at `b`, if they are connected by these cables.
+    fn graph(cables: &[[&str; 2]]) -> Option<Turns> {
+        let cables: String =
+            cables.iter().map(|[a, b]| format!(", {{ between = ['{a}', '{b}'] }}")).collect();
+        turns(&format!(
+            "kind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\nhost_delay = '9us'\n\
+             links = [{{ between = ['h*', 'b'] }}{cables}]"
+        ))
+    }
+
+    #[test]
+    fn a_ring_has_turns_if_its_number_of_switches_is_even() {
+        let [ab, bc, cd, da, ca] = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["c", "a"]];
+        let ring = graph(&[ab, bc, cd, da]).unwrap();
+        assert_eq!(ring.twice, [true, false, true, false], "b has hosts");
+        let row = graph(&[ab, bc, cd]).unwrap();
+        assert_eq!(row.twice, [true, false, true, false]);
+        assert_eq!(graph(&[ab, bc, ca, da]), None, "the ring has three switches");
+    }
+}
