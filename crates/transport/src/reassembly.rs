@@ -37,13 +37,9 @@ impl Reassembly {
     /// Stores `range`, which lies above a gap.
     pub(crate) fn insert(&mut self, range: Range) {
         let mut joined = range;
-        self.blocks.retain(|&block| {
-            let apart = !block.touches(range);
-            if !apart {
-                joined = joined.join(block);
-            }
-            apart
-        });
+        while let Some(place) = self.blocks.iter().position(|block| block.touches(range)) {
+            joined = joined.join(self.blocks.remove(place));
+        }
         self.blocks.insert(0, joined);
     }
 

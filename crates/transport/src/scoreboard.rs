@@ -35,6 +35,8 @@ impl Range {
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     ranges: Vec<Range>,
+    /// Sum of the lengths of `ranges`.
+    total: u64,
 }
 
 impl Scoreboard {
@@ -44,21 +46,29 @@ impl Scoreboard {
 
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
+        self.total = 0;
     }
 
     /// Records that the receiver has `range`. Returns whether any byte of the range is new.
     pub(crate) fn insert(&mut self, range: Range) -> bool {
         let first = self.ranges.partition_point(|held| held.end < range.start);
         let touching = self.ranges[first..].iter().take_while(|held| held.touches(range)).count();
-        match &mut self.ranges[first..first + touching] {
-            [] => self.ranges.insert(first, range),
-            [held] if held.start <= range.start && range.end <= held.end => return false,
-            [held] => *held = held.join(range),
-            [held, .., last] => {
-                *held = held.join(range).join(*last);
-                self.ranges.drain(first + 1..first + touching);
+        let held = &mut self.ranges[first..first + touching];
+        let before: u64 = held.iter().map(|held| held.len()).sum();
+        let joined = match held {
+            [] => {
+                self.ranges.insert(first, range);
+                range
             }
-        }
+            [held] if held.start <= range.start && range.end <= held.end => return false,
+            [held, rest @ ..] => {
+                *held = held.join(range).join(*rest.last().unwrap_or(held));
+                let joined = *held;
+                self.ranges.drain(first + 1..first + touching);
+                joined
+            }
+        };
+        self.total += joined.len() - before;
         true
     }
 
@@ -79,9 +89,11 @@ impl Scoreboard {
     /// Removes everything below `una`.
     pub(crate) fn forget_below(&mut self, una: u64) {
         let gone = self.ranges.partition_point(|held| held.end <= una);
-        self.ranges.drain(..gone);
+        self.total -= self.ranges.drain(..gone).map(Range::len).sum::<u64>();
         if let Some(first) = self.ranges.first_mut() {
-            first.start = first.start.max(una);
+            let start = first.start.max(una);
+            self.total -= start - first.start;
+            first.start = start;
         }
     }
 
@@ -112,17 +124,19 @@ impl Scoreboard {
 
     /// Returns the number of selectively acknowledged bytes from `start` up to `end`.
     pub(crate) fn sacked_between(&self, start: u64, end: u64) -> u64 {
-        let first = self.ranges.partition_point(|held| held.end <= start);
-        self.ranges[first..]
-            .iter()
-            .take_while(|held| held.start < end)
-            .map(|held| held.end.min(end) - held.start.max(start))
-            .sum()
+        let sum = |ranges: &[Range]| ranges.iter().map(|held| held.len()).sum::<u64>();
+        let (below, others) = self.ranges.split_at(self.ranges.partition_point(|held| held.end <= start));
+        let (inside, above) = others.split_at(others.partition_point(|held| held.start < end));
+        let fewer_inside = inside.len() < below.len() + above.len();
+        let whole = if fewer_inside { sum(inside) } else { self.total - sum(below) - sum(above) };
+        let before = inside.first().map_or(0, |first| start.saturating_sub(first.start));
+        let after = inside.last().map_or(0, |last| last.end.saturating_sub(end));
+        whole - before - after
     }
 
     /// Returns the number of selectively acknowledged bytes above the cumulative acknowledgement.
     pub(crate) fn total(&self) -> u64 {
-        self.ranges.iter().map(|held| held.len()).sum()
+        self.total
     }
 
     /// Returns the first hole at or above `from`, cut off at `limit`.
@@ -208,10 +222,12 @@ mod tests {
                 prop_assert_eq!(scoreboard.insert(Range { start, end: start + len }), news);
                 bits[range].fill(true);
             }
+            prop_assert_eq!(scoreboard.total(), bits.iter().filter(|&&bit| bit).count() as u64);
             scoreboard.forget_below(una);
             bits[..una as usize].fill(false);
             let sacked = |start: u64, end: u64| (start..end).filter(|&at| bits[at as usize]).count() as u64;
             prop_assert_eq!(scoreboard.highest(), (0..140).rev().find(|&at| bits[at]).map_or(0, |at| at as u64 + 1));
+            prop_assert_eq!(scoreboard.total(), sacked(0, 140));
             prop_assert_eq!(scoreboard.sacked_between(from, end.max(from)), sacked(from, end.max(from)));
             let hole = (from..end).find(|&at| !bits[at as usize]);
             prop_assert_eq!(scoreboard.hole_from(from, end).map(|hole| hole.start), hole);

@@ -65,7 +65,10 @@ impl Sack {
         acked: u64,
     ) -> Outcome {
         let sacked = self.scoreboard.total();
-        let below = self.scoreboard.sacked_between(0, self.course.point);
+        let below = match self.frto {
+            Frto::Off => 0,
+            _ => self.scoreboard.sacked_between(0, self.course.point),
+        };
         // RFC 6675 §2: a duplicate selectively acknowledges new data.
         let news = self.scoreboard.update(data.una, data.next, segment);
         if acked > 0 {
