@@ -289,6 +289,16 @@ mod tests {
     }
 
     #[test]
+    fn time_can_move_into_the_bucket_of_the_next_event() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        // Buckets have 256 ps.
+        queue.schedule(Instant(1_000), 1);
+        queue.schedule(Instant(5_000), 2);
+        queue.move_to(Instant(900));
+        assert_eq!(drain(&mut queue), [(1_000, 1), (5_000, 2)]);
+    }
+
+    #[test]
     #[should_panic(expected = "in the past")]
     fn the_past_cannot_be_scheduled() {
         let mut queue = EventQueue::new(Duration::from_micros(1));

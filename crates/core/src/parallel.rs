@@ -56,14 +56,16 @@ mod tests {
 
     #[test]
     fn each_thread_works() {
-        // No item is done before three threads have taken one.
-        let three = Barrier::new(3);
-        let work = |()| {
-            three.wait();
-            format!("{:?}", thread::current().id())
-        };
-        let threads: BTreeSet<String> = map(3, vec![(); 3], work).into_iter().collect();
-        assert_eq!(threads.len(), 3);
+        for count in [2, 3] {
+            // No item is done before all threads have taken one.
+            let all = Barrier::new(count);
+            let work = |()| {
+                all.wait();
+                format!("{:?}", thread::current().id())
+            };
+            let threads: BTreeSet<String> = map(count, vec![(); count], work).into_iter().collect();
+            assert_eq!(threads.len(), count);
+        }
     }
 
     #[test]
