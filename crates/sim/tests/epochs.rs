@@ -120,8 +120,11 @@ fn a_link_that_changes_its_rate_loses_nothing() {
 fn a_link_that_comes_back_before_its_packet_would_have_left_sends_at_once() {
     // Packet 0 is on the wire at 1 Gb/s from 2 us to 12 us, and packets 1 and 2 wait. The link is down from 4.5 us to 5 us. Packet 4, which
     // arrives at 6 us, is then sent at 5 Gb/s until 8 us. Packet 5, which arrives at 7 us, waits for it, not until 12 us.
-    for (stop, sent) in [("7.9us", 2), ("8.1us", 3)] {
-        let sets = [("topology.bottleneck_rate", "1Gbps"), ("stop.at", stop)];
+    // If the port is traced, all ports of its switch send in order of time.
+    let (untraced, traced) = ("[]", "[{ ports = ['left->right'] }]");
+    let cases = [("7.9us", 2, untraced), ("8.1us", 3, untraced), ("7.9us", 2, traced), ("8.1us", 3, traced)];
+    for (stop, sent, traces) in cases {
+        let sets = [("topology.bottleneck_rate", "1Gbps"), ("stop.at", stop), ("measure.traces", traces)];
         let mut experiment = parse(&[DUMBBELL, &burst("0us", "6us")].concat(), &sets);
         let link = bottleneck(&experiment);
         let fast = LinkState::Up { rate: Rate::from_gbps(5), delay: Duration::from_micros(10) };
@@ -132,7 +135,7 @@ fn a_link_that_comes_back_before_its_packet_would_have_left_sends_at_once() {
             simulation.advance(u64::MAX);
             let report = simulation.finish();
             let port = report.port("left->right").expect("it is there");
-            assert_eq!((port.received, port.sent), (6, sent), "{execution:?} until {stop}");
+            assert_eq!((port.received, port.sent), (6, sent), "{execution:?} until {stop}, {traces}");
         }
     }
 }

@@ -296,6 +296,9 @@ fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch
     assert!((five - many).abs() < 1e-12 && many < 4.5, "{faster:?}");
 }
 
+/// Keys of a scenario, and the values that a test sets.
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn events_and_windows_give_the_same_bytes() {
     let unbounded = format!("{SCENARIO}{UNBOUNDED}");
@@ -309,15 +312,21 @@ fn events_and_windows_give_the_same_bytes() {
         ("switch.egress_drop", "free"),
         ("switch.markers", "[{ kind = 'codel', target = '2us', interval = '20us', action = 'drop' }]"),
     ];
-    let cases = [
-        ("all that observes", common::parse(SCENARIO, &[])),
-        ("until a time", common::parse(&unbounded, &[("stop.at", "2.1ms")])),
-        ("changing", changing(common::parse(&unbounded, &[("stop.at", "2.1ms")]))),
-        ("nobody watches", common::parse(&format!("{plain}{workloads}"), &[])),
-        ("markers of the pool", common::parse(&format!("{plain}{workloads}"), &[("switch.markers", pool)])),
-        ("drops when sending", common::parse(&format!("{plain}{workloads}"), &dropping)),
+    let unobserved = format!("{plain}{workloads}");
+    let until = [("stop.at", "2.1ms")];
+    let cases: [(&str, &str, Sets<'_>); 6] = [
+        ("all that observes", SCENARIO, &[]),
+        ("until a time", &unbounded, &until),
+        ("changing", &unbounded, &until),
+        ("nobody watches", &unobserved, &[]),
+        ("markers of the pool", &unobserved, &[("switch.markers", pool)]),
+        ("drops when sending", &unobserved, &dropping),
     ];
-    for (name, experiment) in cases {
+    // With a delay of hosts, windows have 4 us instead of 1 us, and spines have two turns in each: one of 3 us, and one of 1 us.
+    for ((name, text, sets), host_delay) in cases.iter().flat_map(|&case| [(case, "0us"), (case, "3us")]) {
+        let parsed = common::parse(text, &[sets, &[("topology.host_delay", host_delay)]].concat());
+        let experiment = if name == "changing" { changing(parsed) } else { parsed };
+        let name = &format!("{name}, host delay {host_delay}");
         let events = executed(&experiment, Execution::Events, 50_000);
         let windows = executed(&experiment, Execution::Windows, 777);
         assert_alike(name, &events, &windows);

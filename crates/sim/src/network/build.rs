@@ -31,8 +31,8 @@ impl<T: Copy + Default> Network<T> {
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
     }
 
-    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network, which limits
-    /// the length of a time window. It is `None` if this delay is zero.
+    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network. It is the
+    /// length of a time window, unless windows can be longer ([`Turns`]). `window` is `None` if this delay is zero.
     pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");

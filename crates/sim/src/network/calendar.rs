@@ -1,6 +1,6 @@
 //! Packets in flight, grouped by the time window of their arrival and by switch. Packets to hosts share one bucket per window.
 //!
-//! A window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
+//! Usually, a window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
 //! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]). Windows are longer if some switches have
 //! two turns in each window ([`crate::network::turns`]).
 
@@ -63,8 +63,8 @@ impl<T> Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with `buckets` buckets per time window. Windows have the length `window`, but at most 268 us. Packets are
-    /// placed only once if they are in flight for at most `longest` and for at most 126 windows.
+    /// Returns an empty calendar with `buckets` buckets per time window. Windows have the length `window`, but at most 268 us. A packet
+    /// keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///

@@ -59,8 +59,8 @@ pub struct Network<T> {
     /// Far ends of links. The far ends of `links` come first, at the same indices, and the far ends of links from other partitions follow.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run window by window: in each time window, one switch after the other processes all its packets. Otherwise switches
-    /// run event by event.
+    /// Whether switches run window by window: in each time window, one switch after the other processes its packets. Otherwise switches run
+    /// event by event.
     by_window: bool,
     /// Whether NICs also send without events while switches run in time windows. True only if no host reacts to departures.
     nics_by_window: bool,
@@ -80,8 +80,8 @@ pub struct Network<T> {
     last: Instant,
     /// Total number of packet arrivals and departures at nodes that run in time windows.
     events: u64,
-    /// Number of visits to nodes that run in time windows. In each window, each switch counts as one visit, and all hosts together as one
-    /// visit.
+    /// Number of visits to nodes that run in time windows. In each window, each switch counts once for each of its turns, and all hosts
+    /// together count once.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
     sorter: Sorter,

@@ -1,9 +1,9 @@
 //! Turns of switches in time windows that are longer than the shortest delay between switches.
 //!
-//! If each link between switches connects a switch of one kind to a switch of the other kind (such as a leaf to a spine), and links to
-//! hosts have longer delays, a window can be up to twice as long as the shortest delay between switches. Switches of the first kind run
-//! through the first part of the window. Switches of the second kind then run through the whole window, because all packets that they
-//! receive in the window left in its first part or before. At last, switches of the first kind run through the second part.
+//! A window can be up to twice as long as the shortest delay between switches under two conditions. Switches must form two kinds, such as
+//! leaves and spines, so that no link connects two switches of one kind. Links to hosts must have longer delays. In each window, hosts run
+//! first. Spines then run through the first part of the window, and leaves run through the whole window: all packets that they receive in
+//! this window left spines in its first part or before. Finally, spines run through the second part.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,8 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Returns the turns of a network's switches. `None` if no window can be longer than the shortest delay between switches: there are no
-    /// links between switches, links to hosts have no longer delays, or there are not two kinds of switches.
+    /// links between switches, this delay is at least the longest window of the calendar, links to hosts have no longer delays, or there are
+    /// not two kinds of switches.
     pub(crate) fn of(network: &Network) -> Option<Self> {
         let delays = |which: &dyn Fn(bool, bool) -> bool| {
             let is_switch = |node: u32| node >= network.hosts;
@@ -41,9 +42,9 @@ impl Turns {
     }
 }
 
-/// Divides switches into two kinds, so that each link between switches connects two kinds. Returns, for each switch, whether it is of the
-/// kind with two turns. Of all switches that are connected to each other, these are the kind with fewer ports. Returns `None` if there are
-/// no such kinds.
+/// Divides switches into two kinds, so that no link connects two switches of one kind. Returns, for each switch, whether it is of the kind
+/// with two turns; `None` if there are no such kinds. In each connected part of the network, this is the kind with fewer ports. If both have
+/// as many, it is the kind without the first switch.
 fn kinds(network: &Network) -> Option<Vec<bool>> {
     let switches = network.buffers.len() - network.hosts as usize;
     let (mut neighbours, mut ports) = (vec![Vec::new(); switches], vec![0_u32; switches]);

@@ -1,5 +1,4 @@
-//! Execution by time windows: in each window, one switch after the other processes all arriving packets, and sends all packets that are
-//! due. NICs send in the same way while their hosts run, unless hosts react to departures.
+//! Execution by time windows: in each window, one switch after the other processes arriving packets, and sends all packets that are due. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
 //! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
@@ -132,10 +131,10 @@ impl<T: Copy + Default> Network<T> {
             self.finish(self.all_hosts(), until, driver);
         }
         if let Some(first_part) = self.first_part {
-            let second_part = self.calendar.start() + first_part;
-            self.take_turns(true, until.min(Instant(second_part.0 - 1)), driver);
+            let second_start = self.calendar.start() + first_part;
+            self.take_turns(true, until.min(Instant(second_start.0 - 1)), driver);
             self.take_turns(false, until, driver);
-            if until >= second_part {
+            if until >= second_start {
                 self.take_turns(true, until, driver);
             }
         } else {
@@ -144,8 +143,8 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
-    /// Does the work of [`Self::visit_switches`] for one switch after the other: for those with two turns in each time window, or for
-    /// those with one turn.
+    /// Runs the switches of one kind up to `until`, one after the other: those with two turns in each time window if `twice` is true,
+    /// otherwise those with one turn. Packets to other switches stay in the calendar.
     fn take_turns(&mut self, twice: bool, until: Instant, driver: &mut impl Driver<T>) {
         let due = self.calendar.take_due();
         for &switch in &due {
@@ -383,12 +382,8 @@ impl<T: Copy + Default> Network<T> {
             && at <= until
         {
             self.waiting[switch as usize].departures.pop();
-            let link = &mut self.links[place as usize];
-            link.waking = false;
-            // If the link went down, its waiting packets were dropped.
-            if link.port.wake_at() == Some(at) {
-                self.catch_up(place, at, driver);
-            }
+            self.links[place as usize].waking = false;
+            self.catch_up(place, at, driver);
             self.wait(switch, place);
         }
     }
@@ -499,10 +494,24 @@ impl<T: Copy + Default> Network<T> {
 
     /// Sets the order of sending to [`Order::OfTime`] for the switch at the near end of a link. Does nothing if a host is there.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
-        let hosts = self.nodes.len() + 1 - self.waiting.len();
-        if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
-            self.waiting[switch].order = Order::OfTime;
+        if let Some(waiting) = self.waiting_at(place) {
+            waiting.order = Order::OfTime;
         }
+    }
+
+    /// Cancels the next departure of a port whose waiting packets were all dropped, if it is in the switch's list of departures.
+    pub(crate) fn cancel_departure(&mut self, place: u32) {
+        if let Some(waiting) = self.waiting_at(place).filter(|waiting| waiting.order == Order::OfTime) {
+            waiting.departures.retain(|&Reverse((.., port))| port != place);
+            self.links[place as usize].waking = false;
+        }
+    }
+
+    /// Returns the entry for the switch at the near end of a link; `None` if a host is there.
+    fn waiting_at(&mut self, place: u32) -> Option<&mut Waiting> {
+        let hosts = self.nodes.len() + 1 - self.waiting.len();
+        let switch = (self.links[place as usize].node as usize).checked_sub(hosts)?;
+        Some(&mut self.waiting[switch])
     }
 
     /// Removes from the calendar the packets in flight on a link that has gone down. Returns their payloads.

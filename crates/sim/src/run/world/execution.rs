@@ -44,7 +44,7 @@ impl World {
                 return false;
             }
             let end = self.outside.network.open_window(first).min(until);
-            // Hosts run first: packets that leave a switch in this window reach neither a host nor another switch in the same window.
+            // Hosts run first: packets that leave a switch in this window do not reach a host in the same window.
             self.run_hosts(queue, end);
             if self.outside.finished {
                 return false;

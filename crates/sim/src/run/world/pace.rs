@@ -41,7 +41,7 @@ const PERIOD: u64 = 1 << 14;
 const WORTH_A_TRY: u64 = 20;
 
 /// Number of events per visit below which switches run slower in time windows than event by event. A visit is the execution of one switch,
-/// or of all hosts together, through one time window.
+/// or of all hosts together, through one time window or, for a switch with two turns, through a part of it.
 const WORTH_A_VISIT: u64 = 4;
 
 /// Maximum number of checks between a failed try of window-by-window execution and the next try.
