@@ -13,10 +13,11 @@ use crate::network::sorter::Sorter;
 const FEWEST_SLOTS: u64 = 16;
 const MOST_SLOTS: u64 = 128;
 
-const _: () = {
-    let longest = Calendar::<()>::LONGEST.0;
-    assert!(longest <= Sorter::LONGEST.0 && (longest * longest).checked_mul(MOST_SLOTS).is_some());
-};
+/// Maximum length of a time window. Its square times the number of slots is below 2^64, which [`Calendar::ahead`] requires.
+pub(crate) const LONGEST: Duration = Duration(1 << 28);
+
+const _: () =
+    assert!(LONGEST.0 <= Sorter::LONGEST.0 && (LONGEST.0 * LONGEST.0).checked_mul(MOST_SLOTS).is_some());
 
 /// Packet in flight to a switch or a host.
 #[derive(Clone, Copy, Debug)]
@@ -57,11 +58,6 @@ pub(crate) struct Calendar<T> {
     spare_due: Vec<u32>,
 }
 
-impl<T> Calendar<T> {
-    /// Maximum length of a time window. Its square times the number of slots is below 2^64, which [`Calendar::ahead`] requires.
-    pub(crate) const LONGEST: Duration = Duration(1 << 28);
-}
-
 impl<T: Copy> Calendar<T> {
     /// Returns an empty calendar with `buckets` buckets per time window. Windows have the length `window`, but at most 268 us. A packet
     /// keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
@@ -70,7 +66,7 @@ impl<T: Copy> Calendar<T> {
     ///
     /// If `window` is zero.
     pub(crate) fn new(window: Duration, longest: Duration, buckets: u32) -> Self {
-        let window = window.min(Self::LONGEST);
+        let window = window.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
         let slots = (longest.0 / window.0 + 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);

@@ -66,16 +66,12 @@ impl<T: Copy + Default> Network<T> {
     /// Drops the packets that wait at the port of a link that has gone down, and cancels the port's next departure. Returns the counts of
     /// packets that are lost on their way to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A node that runs window by window has no departure events.
+        // A node that runs window by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {
             driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
         }
-        if self.by_window {
-            self.cancel_departure(place);
-        }
-        let link = &mut self.links[place as usize];
         let memory = &mut self.nodes[link.node as usize].memory;
         link.port.link_down(driver.now(), memory, &mut self.dropped);
         let exit = link.exit;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use shallows_core::Duration;
-use shallows_scenario::{Experiment, FlowChoice, Link};
+use shallows_scenario::{Experiment, FlowChoice, Link, Network};
 
 /// Assignment of each node to a partition, and of each partition to a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,8 +65,7 @@ impl fmt::Display for Undivided {
 /// The reason why the network cannot be divided.
 pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> {
     let network = &experiment.network;
-    let between_switches = network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
-    let window = between_switches.map(|link| link.delay).min().ok_or(Undivided::OneSwitch)?;
+    let window = shortest_between_switches(network).ok_or(Undivided::OneSwitch)?;
     if window == Duration::ZERO {
         return Err(Undivided::NoDelay);
     }
@@ -77,6 +76,12 @@ pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> 
         return Err(Undivided::CountsFlows);
     }
     Ok(window)
+}
+
+/// Returns the shortest delay of a link between switches; `None` if there is no such link.
+pub(crate) fn shortest_between_switches(network: &Network) -> Option<Duration> {
+    let between = network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
+    between.map(|link| link.delay).min()
 }
 
 /// Returns how long switches can run one by one, independently of each other and of hosts: the shortest delay of a link. `None` if a

@@ -5,12 +5,11 @@
 //! first. Spines then run through the first part of the window, and leaves run through the whole window: all packets that they receive in
 //! this window left spines in its first part or before. Finally, spines run through the second part.
 
-use std::collections::VecDeque;
-
 use shallows_core::Duration;
 use shallows_scenario::Network;
 
-use crate::network::calendar::Calendar;
+use crate::network::calendar::LONGEST;
+use crate::network::division::shortest_between_switches;
 
 /// Time windows in which some switches have two turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,15 +27,10 @@ impl Turns {
     /// links between switches, this delay is at least the longest window of the calendar, links to hosts have no longer delays, or there are
     /// not two kinds of switches.
     pub(crate) fn of(network: &Network) -> Option<Self> {
-        let delays = |which: &dyn Fn(bool, bool) -> bool| {
-            let is_switch = |node: u32| node >= network.hosts;
-            let links =
-                network.links.iter().filter(|link| which(is_switch(link.from.0), is_switch(link.to.0)));
-            links.map(|link| link.delay).min()
-        };
-        let first_part = delays(&|from, to| from && to)?;
-        let to_hosts = delays(&|_, to| !to).unwrap_or(Duration::MAX);
-        let window = (first_part * 2).min(to_hosts).min(Calendar::<()>::LONGEST);
+        let first_part = shortest_between_switches(network)?;
+        let to_hosts = network.links.iter().filter(|link| link.to.0 < network.hosts);
+        let to_hosts = to_hosts.map(|link| link.delay).min().unwrap_or(Duration::MAX);
+        let window = (first_part * 2).min(to_hosts).min(LONGEST);
         (window > first_part).then_some(())?;
         Some(Self { window, first_part, twice: kinds(network)? })
     }
@@ -60,14 +54,14 @@ fn kinds(network: &Network) -> Option<Vec<bool>> {
             continue;
         }
         kind[start] = Some(false);
-        let (mut found, mut queue) = (vec![start], VecDeque::from([start]));
-        while let Some(switch) = queue.pop_front() {
+        let (mut found, mut next) = (vec![start], 0);
+        while let Some(&switch) = found.get(next) {
+            next += 1;
             let other = kind[switch].map(|kind| !kind);
             for &neighbour in &neighbours[switch] {
                 if kind[neighbour].is_none() {
                     kind[neighbour] = other;
                     found.push(neighbour);
-                    queue.push_back(neighbour);
                 } else if kind[neighbour] != other {
                     return None;
                 }

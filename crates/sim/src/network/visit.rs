@@ -494,24 +494,10 @@ impl<T: Copy + Default> Network<T> {
 
     /// Sets the order of sending to [`Order::OfTime`] for the switch at the near end of a link. Does nothing if a host is there.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
-        if let Some(waiting) = self.waiting_at(place) {
-            waiting.order = Order::OfTime;
-        }
-    }
-
-    /// Cancels the next departure of a port whose waiting packets were all dropped, if it is in the switch's list of departures.
-    pub(crate) fn cancel_departure(&mut self, place: u32) {
-        if let Some(waiting) = self.waiting_at(place).filter(|waiting| waiting.order == Order::OfTime) {
-            waiting.departures.retain(|&Reverse((.., port))| port != place);
-            self.links[place as usize].waking = false;
-        }
-    }
-
-    /// Returns the entry for the switch at the near end of a link; `None` if a host is there.
-    fn waiting_at(&mut self, place: u32) -> Option<&mut Waiting> {
         let hosts = self.nodes.len() + 1 - self.waiting.len();
-        let switch = (self.links[place as usize].node as usize).checked_sub(hosts)?;
-        Some(&mut self.waiting[switch])
+        if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
+            self.waiting[switch].order = Order::OfTime;
+        }
     }
 
     /// Removes from the calendar the packets in flight on a link that has gone down. Returns their payloads.

@@ -56,7 +56,8 @@ pub(crate) struct Waiting {
     /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
     /// if `order` is `OfTime`.
     pub(crate) ports: Vec<(Instant, u32)>,
-    /// Next departure of each port with waiting packets. Empty unless `order` is `OfTime`.
+    /// For each port with waiting packets, a lower bound on the time of its next departure, and its link's rank and index. Empty unless
+    /// `order` is `OfTime`.
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
     /// Time of the earliest departure, computed at the end of the last visit.
     pub(crate) next: Instant,
@@ -81,6 +82,8 @@ impl Waiting {
     /// Makes the next visit compute the next departure of each port anew. Called when a link has changed.
     pub(crate) fn forget_departures(&mut self) {
         self.ports.iter_mut().for_each(|(next, _)| *next = Instant::ZERO);
+        let forgotten = |Reverse((_, rank, place))| Reverse((Instant::ZERO, rank, place));
+        self.departures = self.departures.drain().map(forgotten).collect();
     }
 
     /// Returns whether no port has waiting packets.
