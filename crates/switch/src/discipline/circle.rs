@@ -49,31 +49,31 @@ impl<T: Copy + Default> Circle<T> {
     }
 
     /// Returns the contents of all buckets together, because the port treats them as one queue.
-    #[inline]
+    #[inline(always)]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total
     }
 
     /// Returns the bytes in `bucket`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn backlog(&self, bucket: usize) -> Bytes {
         self.buckets[bucket].backlog
     }
 
     /// Returns the number of packets in `bucket`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn packets(&self, bucket: usize) -> u32 {
         self.buckets[bucket].ring.len() as u32
     }
 
     /// Returns the size of the packet at the head of `bucket`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn head(&self, bucket: usize) -> Option<Bytes> {
         self.buckets[bucket].ring.front().map(|item| item.header.size())
     }
 
     /// Appends a packet to `bucket`. Returns whether the bucket joined the circle.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, bucket: usize, item: Item<T>) -> bool {
         let size = item.header.size();
         self.total[0].packets += 1;
@@ -88,7 +88,7 @@ impl<T: Copy + Default> Circle<T> {
     }
 
     /// Removes the packet at the head of `bucket`, which stays in the circle.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, bucket: usize) -> Option<Item<T>> {
         let item = self.buckets[bucket].ring.pop()?;
         Some(self.left(bucket, item))
@@ -100,7 +100,7 @@ impl<T: Copy + Default> Circle<T> {
         Some(self.left(bucket, item))
     }
 
-    #[inline]
+    #[inline(always)]
     fn left(&mut self, bucket: usize, item: Item<T>) -> Item<T> {
         let size = item.header.size();
         self.buckets[bucket].backlog -= size;
@@ -110,7 +110,7 @@ impl<T: Copy + Default> Circle<T> {
     }
 
     /// Returns the bucket that has the turn; `None` if no bucket holds packets. First removes empty buckets whose turn has come.
-    #[inline]
+    #[inline(always)]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {
             let bucket = self.current?;
@@ -121,8 +121,14 @@ impl<T: Copy + Default> Circle<T> {
         }
     }
 
+    /// Returns whether the circle contains no bucket.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.current.is_none()
+    }
+
     /// Passes the turn to the next bucket.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(&mut self) {
         self.current = self.current.map(|bucket| self.buckets[bucket].next);
     }
@@ -144,7 +150,7 @@ impl<T: Copy + Default> Circle<T> {
     }
 
     /// Removes a bucket from the circle, if the circle contains it. If the bucket had the turn, the next bucket gets the turn.
-    #[inline]
+    #[inline(always)]
     pub(super) fn unlink(&mut self, bucket: usize) {
         let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];
         if !in_circle {

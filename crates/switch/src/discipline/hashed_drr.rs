@@ -85,12 +85,12 @@ impl<T: Copy + Default> HashedDrr<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bucket_of(&self, header: &Header) -> usize {
         self.hash.bucket(header, self.seed, self.circle.len())
     }
 
-    #[inline]
+    #[inline(always)]
     fn has_room(&self, size: Bytes) -> bool {
         let [total] = self.circle.total();
         self.limit.admits(total.backlog, total.packets, size)
@@ -106,7 +106,7 @@ impl<T: Copy + Default> HashedDrr<T> {
     }
 
     /// Passes the turn to the bucket that sends next, and returns that bucket.
-    #[inline]
+    #[inline(always)]
     fn select(&mut self) -> Option<usize> {
         loop {
             let bucket = self.circle.current()?;
@@ -147,20 +147,20 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         Some(Left { item, queue: 0, ends_turn: false })
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         self.placed = self.bucket_of(header);
         if self.has_room(header.size()) { Ok(0) } else { Err(DropReason::PortLimit) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _queue: usize, item: Item<T>) {
         if self.circle.push(self.placed, item) {
             self.turns[self.placed].deficit = Bytes(0);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
         let bucket = self.select()?;
         let item = self.circle.pop(bucket)?;
@@ -173,11 +173,21 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         Some(Left { item, queue: 0, ends_turn: false })
     }
 
+    #[inline(always)]
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        if !self.circle.is_empty() {
+            return None;
+        }
+        // DRR §3: an empty bucket keeps no deficit.
+        self.turns[self.placed] = Turn::default();
+        Some(false)
+    }
+
     fn peek(&mut self, _now: Instant) -> Option<Bytes> {
         self.select().and_then(|bucket| self.circle.head(bucket))
     }
 
-    #[inline]
+    #[inline(always)]
     fn queues(&self) -> &[QueueState] {
         self.circle.total()
     }

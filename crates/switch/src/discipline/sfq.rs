@@ -105,7 +105,7 @@ impl<T: Copy + Default> Sfq<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bucket_of(&mut self, now: Instant, header: &Header) -> usize {
         // SFQ (INFOCOM '90): the hash changes periodically, so that no two flows share a bucket forever.
         if self.perturbation.as_mut().and_then(|periodic| periodic.due(now)).is_some() {
@@ -141,7 +141,7 @@ impl<T: Copy + Default> Sfq<T> {
 }
 
 impl<T: Copy + Default> Discipline<T> for Sfq<T> {
-    #[inline]
+    #[inline(always)]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if self.drop == DropRule::AsNs2 || self.circle.total()[0].packets < self.max_packets {
             return None;
@@ -157,7 +157,7 @@ impl<T: Copy + Default> Discipline<T> for Sfq<T> {
         Some(Left { item, queue: 0, ends_turn: false })
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
         self.placed = self.bucket_of(now, header);
         match self.drop {
@@ -167,12 +167,12 @@ impl<T: Copy + Default> Discipline<T> for Sfq<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _queue: usize, item: Item<T>) {
         self.circle.push(self.placed, item);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
         let bucket = self.circle.current()?;
         let item = self.circle.pop(bucket)?;
@@ -185,11 +185,16 @@ impl<T: Copy + Default> Discipline<T> for Sfq<T> {
         Some(Left { item, queue: 0, ends_turn: false })
     }
 
+    #[inline(always)]
+    fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
+        if self.circle.is_empty() { Some(false) } else { None }
+    }
+
     fn peek(&mut self, _now: Instant) -> Option<Bytes> {
         self.circle.current().and_then(|bucket| self.circle.head(bucket))
     }
 
-    #[inline]
+    #[inline(always)]
     fn queues(&self) -> &[QueueState] {
         self.circle.total()
     }

@@ -207,8 +207,53 @@ fn forgets_refused_packets(
     Ok(())
 }
 
+/// Returns all readings of the discipline.
+fn readings(discipline: &impl Discipline<u32>) -> Vec<(&'static str, f64)> {
+    let mut told = vec![];
+    discipline.observe(&mut |reading| told.push((reading.quantity, reading.value)));
+    told
+}
+
+/// Checks that a packet that passes through an empty port has the same effects as one that joins a queue and leaves it at once.
+fn passes_as_if_it_had_waited(
+    passed: &mut (impl Discipline<u32> + Clone),
+    steps: Vec<Step>,
+) -> Result<(), TestCaseError> {
+    let (mut now, mut waited) = (Instant::ZERO, passed.clone());
+    for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
+        now = now + Duration(wait);
+        let header = packet(flow).with_size(size);
+        let [mut first, mut second] = [vec![], vec![]];
+        if !arrives {
+            prop_assert_eq!(send(passed), send(&mut waited));
+        } else if held(passed).1 > 0 {
+            let offered = offer(passed, now, header, number, &mut first);
+            prop_assert_eq!(offered, offer(&mut waited, now, header, number, &mut second));
+        } else if offer(&mut waited, now, header, number, &mut second).is_ok() {
+            let ends_turn = waited.dequeue(now).map(|left| left.ends_turn);
+            prop_assert!(passed.push_out(now, &header).is_none());
+            let queue = passed.place(now, &header).expect("the other one joined");
+            if let Some(ends) = passed.pass(now, queue, header.size()) {
+                prop_assert_eq!(Some(ends), ends_turn);
+            } else {
+                passed.enqueue(queue, Item { header, payload: number, enqueued_at: now, ..Item::default() });
+                prop_assert_eq!(passed.dequeue(now).map(|left| left.item.payload), Some(number));
+            }
+        }
+        prop_assert_eq!(first, second);
+        prop_assert_eq!(held(passed), held(&waited));
+        prop_assert_eq!(readings(passed), readings(&waited));
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_packet_may_pass_through_an_empty_port(config in configs(), steps in steps(8, 300)) {
+        with_discipline!(&mut config.build(RATE, stream(1)), own => passes_as_if_it_had_waited(own, steps))?;
+    }
 
     #[test]
     fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
@@ -243,6 +288,21 @@ proptest! {
             port.audit(&buffer);
             buffer.audit();
             prop_assert_eq!(dropped.len() as u64, port.counters().dropped_total());
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_is_sent_at_once_does_not_count_as_waiting() {
+    for config in [
+        Config::Hcf(hcf::Config::default()),
+        Config::HashedDrr(hashed_drr::Config::default()),
+        Config::Sfq(sfq::Config::default()),
+    ] {
+        let (mut port, mut buffer, mut dropped) = (port(config.clone(), vec![]), buffer(4_000), vec![]);
+        for (payload, most) in [(0, 0), (1, 1_000), (2, 2_000)] {
+            port.receive(Instant::ZERO, Ingress::NONE, packet(payload), payload, &mut buffer, &mut dropped);
+            assert_eq!(port.counters().max_backlog, Bytes(most), "{config:?}");
         }
     }
 }

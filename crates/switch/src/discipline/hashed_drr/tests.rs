@@ -64,6 +64,24 @@ fn an_empty_bucket_keeps_no_deficit_and_no_turn() {
 }
 
 #[test]
+fn a_packet_that_passes_resets_the_turn_of_its_bucket() {
+    let mut drr = drr(Limit::Packets(2), 1_500);
+    // Flow 1 has the turn when it loses its only packet to flow 3.
+    join(&mut drr, sized(1, 1_000), 10).unwrap();
+    assert_eq!(drr.peek(Instant::ZERO), Some(Bytes(1_000)));
+    join(&mut drr, sized(2, 1_000), 20).unwrap();
+    let mut pushed = vec![];
+    offer(&mut drr, Instant::ZERO, sized(3, 1_000), 30, &mut pushed).unwrap();
+    assert_eq!((pushed, drain(&mut drr)), (vec![10], vec![20, 30]));
+    // Its next packet passes through the empty port. The one after that has the first turn of a new round.
+    let queue = drr.place(Instant::ZERO, &sized(1, 1_000)).unwrap();
+    assert_eq!(drr.pass(Instant::ZERO, queue, Bytes(1_000)), Some(false));
+    join(&mut drr, sized(1, 1_000), 11).unwrap();
+    join(&mut drr, sized(2, 1_000), 21).unwrap();
+    assert_eq!(drain(&mut drr), [11, 21]);
+}
+
+#[test]
 fn the_longest_bucket_loses_its_head_also_to_others() {
     let mut drr = drr(Limit::Bytes(Bytes(4_000)), 250);
     for (flow, size, payload) in [(1, 1_000, 10), (2, 500, 20), (1, 1_000, 11), (3, 1_500, 30)] {

@@ -124,7 +124,7 @@ impl<T: Copy + Default> Hcf<T> {
     }
 
     /// Begins a new period if a multiple of the fixed period has passed (§4.3).
-    #[inline]
+    #[inline(always)]
     fn follow_clock(&mut self, now: Instant) {
         if let Some(start) = self.clock.as_mut().and_then(|clock| clock.due(now)) {
             self.begin_period(start);
@@ -133,7 +133,7 @@ impl<T: Copy + Default> Hcf<T> {
 
     /// Stores the bins of a packet in `bins` (Algorithm 1, f). A bin that two hashes share is stored once, because §4.1 counts the bins
     /// of a packet and not its hashes.
-    #[inline]
+    #[inline(always)]
     fn find_bins(&mut self, header: &Header) {
         self.bins.clear();
         let mut hash = header.five_tuple_hash(self.seed);
@@ -146,25 +146,25 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn low(&self) -> usize {
         1 - self.high
     }
 
     /// Returns the part of the capacity that a packet of `size` takes.
-    #[inline]
+    #[inline(always)]
     fn measure(&self, size: Bytes) -> u64 {
         if self.in_bytes { size.0 } else { 1 }
     }
 
     /// Returns whether the buffer has room for a packet.
-    #[inline]
+    #[inline(always)]
     fn has_room(&self, size: Bytes) -> bool {
         self.queues[0].used + self.queues[1].used + self.measure(size) <= self.capacity
     }
 
     /// Returns whether a packet fits in `queue` without exceeding the queue's size.
-    #[inline]
+    #[inline(always)]
     fn fits(&self, queue: usize, size: Bytes) -> bool {
         let HashedQueue { used, size: limit, .. } = self.queues[queue];
         used + self.measure(size) <= limit
@@ -172,7 +172,7 @@ impl<T: Copy + Default> Hcf<T> {
 
     /// Returns the queue for the packet whose bins [`Self::find_bins`] has stored, or the reason for refusing it (Algorithm 1,
     /// arrive(p)).
-    #[inline]
+    #[inline(always)]
     fn choose(&self, size: Bytes) -> Result<usize, DropReason> {
         if !self.has_room(size) {
             return Err(DropReason::PortLimit);
@@ -186,8 +186,19 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
+    /// Takes from the bins that [`Self::find_bins`] has stored the credits for a packet of `size` that joins the queue `placed`.
+    #[inline(always)]
+    fn charge(&mut self, size: Bytes) {
+        if self.placed == self.high {
+            let cost = if self.credits_in_bytes { size.0 } else { 1 };
+            self.credits.spend(&self.bins, cost);
+        } else if self.footnote == Footnote::Applied {
+            self.credits.forfeit(&self.bins);
+        }
+    }
+
     /// Subtracts `item`, which has left `queue`, from the accounts.
-    #[inline]
+    #[inline(always)]
     fn account_left(&mut self, queue: usize, item: Item<T>) -> Left<T> {
         let size = item.header.size();
         self.queues[queue].used -= self.measure(size);
@@ -216,7 +227,7 @@ impl<T: Copy + Default> Hcf<T> {
 impl<T: Copy + Default> Discipline<T> for Hcf<T> {
     /// Removes a packet from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in bytes, repeated calls
     /// remove as many packets as necessary. A call removes a packet only if the arriving packet would fit once LP is empty.
-    #[inline]
+    #[inline(always)]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {
             return None;
@@ -231,7 +242,7 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
         Some(self.account_left(low, item))
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
         self.follow_clock(now);
         self.find_bins(header);
@@ -239,15 +250,10 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
         Ok(0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, _queue: usize, item: Item<T>) {
         let size = item.header.size();
-        if self.placed == self.high {
-            let cost = if self.credits_in_bytes { size.0 } else { 1 };
-            self.credits.spend(&self.bins, cost);
-        } else if self.footnote == Footnote::Applied {
-            self.credits.forfeit(&self.bins);
-        }
+        self.charge(size);
         let measure = self.measure(size);
         let queue = &mut self.queues[self.placed];
         queue.used += measure;
@@ -257,7 +263,7 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
         self.total[0].backlog += size;
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
         let high = self.high;
         if let Some(item) = self.queues[high].ring.pop() {
@@ -273,12 +279,21 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
         Some(self.account_left(low, item))
     }
 
+    #[inline(always)]
+    fn pass(&mut self, now: Instant, _queue: usize, size: Bytes) -> Option<bool> {
+        self.charge(size);
+        if self.placed == self.high {
+            self.high_became_empty(now);
+        }
+        Some(false)
+    }
+
     fn peek(&mut self, _now: Instant) -> Option<Bytes> {
         let next = self.queues[self.high].ring.front().or(self.queues[self.low()].ring.front());
         next.map(|item| item.header.size())
     }
 
-    #[inline]
+    #[inline(always)]
     fn queues(&self) -> &[QueueState] {
         &self.total
     }
