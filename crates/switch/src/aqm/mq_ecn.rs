@@ -121,6 +121,8 @@ pub struct MqEcn {
     counted_until: Instant,
     /// Start of the last transmission that left the port empty.
     emptied_at: Instant,
+    /// A rate of the link, and the transmission time of the largest packet at this rate. The field saves a division per packet.
+    mtu_time: (Rate, Duration),
     queues: Box<[QueueShare]>,
     /// Configuration, shared by all ports.
     config: Arc<Config>,
@@ -175,6 +177,7 @@ impl MqEcn {
             weight_sum: 0.0,
             counted_until: Instant::ZERO,
             emptied_at: Instant::ZERO,
+            mtu_time: (Rate(0), Duration::ZERO),
             queues: queues.collect(),
             config: Arc::clone(config),
             sampled_at: None,
@@ -183,28 +186,32 @@ impl MqEcn {
     }
 
     /// Returns the share of the link that `queue` may use, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
+    #[inline(always)]
     fn link_share(&self, queue: usize, rate: Rate) -> f64 {
         match self.queues[queue].link_share {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
             LinkShare::Strict => 1.0,
             LinkShare::Round(_) if self.round_time < SHORTEST_ROUND_PS => 1.0,
-            LinkShare::Round(quantum) => (quantum / rate.0 as f64 / self.round_time).min(1.0),
+            LinkShare::Round(quantum) => (quantum / rate.0 as i64 as f64 / self.round_time).min(1.0),
             // §3.4: w_i/w_sum.
             LinkShare::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
             LinkShare::Weight(weight) => f64::from(weight) / self.weight_sum,
         }
     }
 
+    #[inline(always)]
     fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
         if self.config.point != point {
             return Verdict::PASS;
         }
         let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
-        let length = (port.queue_backlog() + own).0 as f64;
+        let length = (port.queue_backlog() + own).0 as i64 as f64;
         let link_share = || self.link_share(port.queue, port.rate);
         match self.config.standard {
             // An empty queue is never above its threshold, so its share need not be computed.
-            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * link_share()),
+            Standard::Threshold(k) => {
+                Verdict::mark_if(length > 0.0 && length > k.0 as i64 as f64 * link_share())
+            }
             Standard::Probabilistic { .. } => {
                 let curve = self.config.standard.curve().scaled(link_share());
                 let probability = curve.probability(length);
@@ -221,14 +228,22 @@ impl MqEcn {
             IdleSince::AsReleased => self.emptied_at,
         };
         let idle = now.saturating_since(since.max(self.counted_until));
-        let slot = self.config.idle_time.unwrap_or_else(|| port.rate.transmission_time(self.config.mtu));
-        let slots = idle.0 / slot.0;
-        if slots > 0 {
-            let decay = power(self.config.beta, slots);
+        let slot = self.config.idle_time.unwrap_or_else(|| self.mtu_time(port.rate));
+        if idle >= slot {
+            let decay = power(self.config.beta, idle.0 / slot.0);
             self.round_time *= decay;
             self.weight_sum *= decay;
             self.counted_until = now;
         }
+    }
+
+    /// Returns the transmission time of the largest packet.
+    #[inline(always)]
+    fn mtu_time(&mut self, rate: Rate) -> Duration {
+        if self.mtu_time.0 != rate {
+            self.mtu_time = (rate, rate.transmission_time(self.config.mtu));
+        }
+        self.mtu_time.1
     }
 
     /// Returns the next value of the exponential filter (Eq. 6); *β* is the weight of the old value.
@@ -239,7 +254,7 @@ impl MqEcn {
     /// Samples the sum of weights for WFQ, at most once per MTU time. A sample adds the weights of the queues that hold packets and of
     /// the queue that has just sent.
     fn sample_weights(&mut self, now: Instant, port: &PortView<'_>) {
-        let slot = port.rate.transmission_time(self.config.mtu);
+        let slot = self.mtu_time(port.rate);
         if self.sampled_at.is_some_and(|last| now.saturating_since(last) < slot) {
             return;
         }
@@ -292,7 +307,7 @@ impl Aqm for MqEcn {
         let finish = port.busy_until.max(now);
         let sample = finish.saturating_since(start);
         self.queues[port.queue].start = finish;
-        self.round_time = self.smooth(self.round_time, sample.0 as f64);
+        self.round_time = self.smooth(self.round_time, sample.0 as i64 as f64);
     }
 
     fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
