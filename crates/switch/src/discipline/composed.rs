@@ -50,7 +50,7 @@ impl Limits {
 
 /// One queue per class of service, served by a [`Scheduler`].
 #[derive(Clone, Debug)]
-pub struct Composed<T> {
+pub struct Composed<T, S = AnyScheduler> {
     rings: Box<[Ring<Item<T>>]>,
     queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
@@ -58,17 +58,17 @@ pub struct Composed<T> {
     /// Number of packets in all queues together.
     packets: u32,
     backlog: Bytes,
-    scheduler: AnyScheduler,
+    scheduler: S,
     paused: Paused,
 }
 
-impl<T: Copy + Default> Composed<T> {
-    /// Creates empty queues at a link of this rate.
+impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
+    /// Creates empty queues for the scheduler that [`Config::scheduler`] builds.
     ///
     /// # Panics
     ///
     /// Panics if a class is assigned to a queue that does not exist.
-    pub fn new(config: &Config, rate: Rate) -> Self {
+    pub fn new(config: &Config, scheduler: S) -> Self {
         let queues: Vec<QueueState> = config
             .scheduler
             .shares()
@@ -84,13 +84,13 @@ impl<T: Copy + Default> Composed<T> {
             limits: config.limits.clone(),
             packets: 0,
             backlog: Bytes(0),
-            scheduler: config.scheduler.build(rate),
+            scheduler,
             paused: Paused::default(),
         }
     }
 
     /// Returns the queue that sends next.
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, now: Instant) -> Option<usize> {
         if self.paused.is_none() {
             self.scheduler.select(now, &self.queues, Every)
@@ -112,8 +112,8 @@ impl<T: Copy + Default> Composed<T> {
     }
 }
 
-impl<T: Copy + Default> Discipline<T> for Composed<T> {
-    #[inline]
+impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
+    #[inline(always)]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
         if self.limits.port.is_some_and(|limit| !Self::fits(self.packets, self.backlog, header.size(), limit))
@@ -128,7 +128,7 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         Ok(queue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, queue: usize, item: Item<T>) {
         let size = item.header.size();
         let state = &mut self.queues[queue];
@@ -144,7 +144,7 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         self.scheduler.on_enqueue(now, queue, size, &self.queues);
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
         let queue = self.select(now)?;
         let item = self.rings[queue].pop().expect("a scheduler selects a queue that is not empty");
@@ -163,7 +163,7 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         self.select(now).map(|queue| self.queues[queue].head)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         if self.paused.has(queue) { self.scheduler.pass(now, queue, size) } else { None }
     }
@@ -180,12 +180,12 @@ impl<T: Copy + Default> Discipline<T> for Composed<T> {
         self.scheduler.set_rate(now, rate);
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_send(&self, queue: usize) -> bool {
         self.paused.has(queue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn queues(&self) -> &[QueueState] {
         &self.queues
     }

@@ -26,7 +26,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Rate};
 
 pub use crate::queue::{Item, Left, QueueState, Reading, Share};
-use crate::scheduler;
+use crate::scheduler::{self, AnyScheduler, with_schedulers};
 
 /// Configuration of a port's discipline.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,7 +127,7 @@ impl Config {
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
-            Self::Composed(config) => AnyDiscipline::Composed(Composed::new(config, rate)),
+            Self::Composed(config) => AnyDiscipline::composed(config, rate),
             Self::Hcf(config) => AnyDiscipline::Hcf(Hcf::new(config, stream)),
             Self::HashedDrr(config) => AnyDiscipline::HashedDrr(HashedDrr::new(config, stream)),
             Self::Sfq(config) => AnyDiscipline::Sfq(Sfq::new(config, stream)),
@@ -138,9 +138,10 @@ impl Config {
 pub use composed::Config as ComposedConfig;
 pub use scheduler::Config as SchedulerConfig;
 
-/// Defines [`AnyDiscipline`], and a macro that chooses code by its variant.
+/// Defines [`AnyDiscipline`], and a macro that chooses code by its variant. [`Composed`] has a variant for each scheduler, so that the
+/// compiler knows the scheduler of a port.
 macro_rules! disciplines {
-    ($($name:ident),*; $d:tt) => {
+    ($d:tt $($name:ident),*; $($scheduler:ident),*) => {
         /// Any discipline, dispatched without function pointers.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
@@ -148,6 +149,19 @@ macro_rules! disciplines {
                 #[doc = concat!("See [`", stringify!($name), "`].")]
                 $name($name<T>),
             )*
+            $(
+                #[doc = concat!("[`Composed`] with the scheduler [`", stringify!($scheduler), "`](scheduler::", stringify!($scheduler), ").")]
+                $scheduler(Composed<T, scheduler::$scheduler>),
+            )*
+        }
+
+        impl<T: Copy + Default> AnyDiscipline<T> {
+            /// Creates empty queues by class at a link of this rate.
+            fn composed(config: &composed::Config, rate: Rate) -> Self {
+                match config.scheduler.build(rate) {
+                    $(AnyScheduler::$scheduler(scheduler) => Self::$scheduler(Composed::new(config, scheduler)),)*
+                }
+            }
         }
 
         /// Evaluates the expression `body`, with the name `discipline` bound to the discipline inside `any`, an [`AnyDiscipline`]. `body`
@@ -156,13 +170,14 @@ macro_rules! disciplines {
             ($d any:expr, $d discipline:ident => $d body:expr) => {
                 match $d any {
                     $($d crate::discipline::AnyDiscipline::$name($d discipline) => $d body,)*
+                    $($d crate::discipline::AnyDiscipline::$scheduler($d discipline) => $d body,)*
                 }
             };
         }
     };
 }
 
-disciplines!(Fifo, Composed, Hcf, HashedDrr, Sfq; $);
+with_schedulers!(disciplines; $ Fifo, Hcf, HashedDrr, Sfq);
 pub(crate) use with_discipline;
 
 #[cfg(test)]

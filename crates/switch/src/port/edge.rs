@@ -152,7 +152,7 @@ impl Edge {
             }
             return Fate::Queued;
         }
-        match self.transmit(waiting, now, buffer, dropped) {
+        match self.transmit_apart(waiting, now, buffer, dropped) {
             Some(Departure { header: marked, finish, .. }) => {
                 *header = marked;
                 Fate::Sent { finish, queue }
@@ -173,8 +173,20 @@ impl Edge {
         dropped: &mut impl Extend<T>,
     ) -> Option<Departure<T>> {
         with_discipline!(discipline, discipline => {
-            self.transmit(&mut Known { around, discipline }, now, buffer, dropped)
+            self.transmit_apart(&mut Known { around, discipline }, now, buffer, dropped)
         })
+    }
+
+    /// Calls [`Self::transmit`]. The function is compiled out of line, once for each discipline.
+    #[inline(never)]
+    fn transmit_apart<T: Copy, W: Waiting<T>>(
+        &mut self,
+        waiting: &mut W,
+        now: Instant,
+        buffer: &mut SharedBuffer,
+        dropped: &mut impl Extend<T>,
+    ) -> Option<Departure<T>> {
+        self.transmit(waiting, now, buffer, dropped)
     }
 
     /// Sends the next waiting packet; the link must be free.

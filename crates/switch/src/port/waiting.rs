@@ -95,23 +95,23 @@ pub(super) struct Known<'a, D> {
 }
 
 impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
-    #[inline]
+    #[inline(always)]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         self.discipline.push_out(now, arriving)
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason> {
         self.discipline.place(now, header)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         // A packet that a shaper may delay must join its queue, even if the port is empty.
         if self.around.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, queue: usize, item: Item<T>) {
         self.discipline.enqueue(queue, item);
         if let Some(books) = self.around.books.get_mut(queue) {
@@ -119,31 +119,31 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>> {
         self.discipline.dequeue(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn may_send(&self, queue: usize) -> bool {
         self.discipline.may_send(queue)
     }
 
-    #[inline]
+    #[inline(always)]
     fn held_until(&mut self, now: Instant) -> Option<Instant> {
         let shaper = self.around.shaper.as_ref()?;
         let size = self.discipline.peek(now)?;
         Some(shaper.ready_at(now, size)).filter(|&ready| ready > now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn spend(&mut self, now: Instant, size: Bytes) {
         if let Some(shaper) = &mut self.around.shaper {
             shaper.take(now, size);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn states(&self) -> Option<&[QueueState]> {
         Some(self.discipline.queues())
     }

@@ -60,7 +60,7 @@ impl Dwrr {
 }
 
 impl Scheduler for Dwrr {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) {
         if queues[queue].packets == 1 {
             // S&V Fig. 3: a queue that becomes active joins the end of the list. Its deficit has been zero since it became empty.
@@ -68,7 +68,7 @@ impl Scheduler for Dwrr {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
         let (mut passed, mut waiting) = (0, false);
         loop {
@@ -109,7 +109,7 @@ impl Scheduler for Dwrr {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
         debug_assert_eq!(self.active.front().copied().map(usize::from), Some(queue), "its turn");
         self.deficits[queue] -= size;
@@ -123,7 +123,7 @@ impl Scheduler for Dwrr {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         // A lone queue gets rounds until its packet is sent, and keeps no deficit.
         Some(true)

@@ -16,7 +16,6 @@ pub use dwrr::Dwrr;
 pub use interface::{Every, May, Paused, Scheduler};
 pub use self_clocked::{Reference, SelfClocked};
 use shallows_core::{Bytes, Instant, Rate};
-pub use strict_above::StrictAbove;
 pub use strict_priority::StrictPriority;
 pub use wfq::{VirtualTime, Wfq};
 pub use wrr::{Order, Wrr};
@@ -98,15 +97,19 @@ impl Config {
     }
 }
 
-/// Defines [`AnyScheduler`] and dispatches each call to the current variant.
+/// Strict priority above any other scheduler.
+pub type StrictAbove = strict_above::StrictAbove<AnyScheduler>;
+
+/// Defines [`AnyScheduler`] and dispatches each call to the current variant. Also defines a macro for code that needs the list of all
+/// schedulers.
 macro_rules! schedulers {
-    ($($name:ident($type:ty)),*) => {
+    ($($name:ident),*; $d:tt) => {
         /// Any scheduler, dispatched without function pointers.
         #[derive(Clone, Debug)]
         pub enum AnyScheduler {
             $(
                 #[doc = concat!("See [`", stringify!($name), "`].")]
-                $name($type),
+                $name($name),
             )*
         }
 
@@ -139,17 +142,17 @@ macro_rules! schedulers {
                 match self { $(Self::$name(scheduler) => scheduler.observe(tell),)* }
             }
         }
+
+        /// Calls the macro `called` with these `arguments` and the names of all schedulers. Each name is that of a variant of
+        /// [`AnyScheduler`] and of its type.
+        macro_rules! with_schedulers {
+            ($d called:ident; $d($d arguments:tt)*) => { $d called! { $d($d arguments)*; $($name),* } };
+        }
     };
 }
 
-schedulers!(
-    StrictPriority(StrictPriority),
-    StrictAbove(StrictAbove<AnyScheduler>),
-    Wrr(Wrr),
-    Dwrr(Dwrr),
-    Wfq(Wfq),
-    SelfClocked(SelfClocked)
-);
+schedulers!(StrictPriority, StrictAbove, Wrr, Dwrr, Wfq, SelfClocked; $);
+pub(crate) use with_schedulers;
 
 #[cfg(test)]
 mod tests;

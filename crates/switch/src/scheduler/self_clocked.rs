@@ -44,7 +44,7 @@ impl SelfClocked {
     }
 
     /// Assigns a finish tag to the head of `queue`, whose service starts at the virtual time `start`.
-    #[inline]
+    #[inline(always)]
     fn tag_head(&mut self, queue: usize, start: u128, size: Bytes) {
         let tag = start + span(size, self.weights[queue]);
         self.heads[queue] = tag;
@@ -55,19 +55,19 @@ impl SelfClocked {
 }
 
 impl Scheduler for SelfClocked {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
         if queues[queue].packets == 1 {
             self.tag_head(queue, self.virtual_time, size);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
         earliest(&self.heads, may)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) -> bool {
         let sent = std::mem::replace(&mut self.heads[queue], NO_TAG);
         if self.reference == Reference::InService {
@@ -80,7 +80,7 @@ impl Scheduler for SelfClocked {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, _now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         // The new tag is the largest tag and also the tag of the packet on the wire, so both definitions of virtual time agree.
         self.virtual_time += span(size, self.weights[queue]);

@@ -10,12 +10,12 @@ use crate::queue::QueueState;
 pub struct StrictPriority;
 
 impl Scheduler for StrictPriority {
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
         (0..queues.len()).find(|&queue| queues[queue].packets > 0 && may.has(queue))
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         Some(false)
     }

@@ -31,20 +31,20 @@ pub enum VirtualTime {
 const BYTE: u64 = 8_000_000_000_000;
 
 /// Returns the work of a packet. Sums need 128 bits, which are enough for 10²⁵ bytes; the work of one packet fits in 64 bits.
-#[inline]
+#[inline(always)]
 fn work(size: Bytes) -> u64 {
     size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")
 }
 
 /// Returns the virtual time that a packet takes: its work divided by the weight of its queue.
-#[inline]
+#[inline(always)]
 pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
 /// Returns the queue in `may` whose head has the smallest finish tag; in a tie, the queue with the lowest number. Empty queues have the
 /// tag [`NO_TAG`].
-#[inline]
+#[inline(always)]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);
     for (other, &tag) in tags.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Wfq {
 }
 
 impl Scheduler for Wfq {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
         let tag = self.gps.arrival(now, queue, size);
         if queues[queue].packets == 1 {
@@ -104,12 +104,12 @@ impl Scheduler for Wfq {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
         earliest(&self.heads, may)
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, _queues: &[QueueState]) -> bool {
         self.gps.departure(now, size);
         self.heads[queue] = self.behind[queue].pop().unwrap_or(NO_TAG);
@@ -117,7 +117,7 @@ impl Scheduler for Wfq {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         self.gps.arrival(now, queue, size);
         self.gps.departure(now, size);
@@ -157,7 +157,7 @@ struct Sending {
 
 impl Gps {
     /// Returns the finish tag of an arriving packet, PG §III: F = max(F of its predecessor, V(now)) + L/w.
-    #[inline]
+    #[inline(always)]
     fn arrival(&mut self, now: Instant, queue: usize, size: Bytes) -> u128 {
         let since = now.saturating_since(self.on_wire.since);
         let done = u128::from(since.0) * u128::from(self.rate.0);
@@ -181,7 +181,7 @@ impl Gps {
         self.rate = rate;
     }
 
-    #[inline]
+    #[inline(always)]
     fn departure(&mut self, now: Instant, size: Bytes) {
         // The previous packet has left the wire, or was dropped before it entered the wire.
         self.count(self.on_wire.work);
@@ -190,7 +190,7 @@ impl Gps {
 
     /// Advances virtual time by the work of the link since the last call, because GPS does the same amount of work in the same time.
     /// `done` is the total work on the current packet so far.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;
         self.on_wire.counted = done;

@@ -51,14 +51,14 @@ impl Wrr {
 }
 
 impl Scheduler for Wrr {
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) {
         if queues[queue].packets == 1 {
             self.rotation.join(queue);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn select(&mut self, _now: Instant, queues: &[QueueState], may: impl May) -> Option<usize> {
         if self.rotation.turn().is_some_and(|queue| !may.has(queue)) {
             self.left = None;
@@ -74,7 +74,7 @@ impl Scheduler for Wrr {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
         debug_assert_eq!(self.rotation.turn(), Some(queue), "its turn");
         // MQ-ECN's released simulator: a turn starts with exactly the quantum; the rest of the previous turn is not added.
@@ -88,7 +88,7 @@ impl Scheduler for Wrr {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, _now: Instant, queue: usize, _size: Bytes) -> Option<bool> {
         self.rotation.join(queue);
         self.rotation.current(Every);
@@ -108,7 +108,7 @@ enum Rotation {
 }
 
 impl Rotation {
-    #[inline]
+    #[inline(always)]
     fn join(&mut self, queue: usize) {
         match self {
             Self::Cyclic { busy, .. } => *busy |= 1 << queue,
@@ -117,7 +117,7 @@ impl Rotation {
     }
 
     /// Returns the queue that has the turn, even if it is paused; `None` if that queue is empty.
-    #[inline]
+    #[inline(always)]
     fn turn(&self) -> Option<usize> {
         match self {
             Self::Cyclic { busy, current } => (busy >> current & 1 != 0).then_some(*current as usize),
@@ -127,7 +127,7 @@ impl Rotation {
 
     /// Passes the turn over empty and paused queues, and returns the queue that gets the turn. While this queue may send, arriving packets
     /// do not change the result.
-    #[inline]
+    #[inline(always)]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {
             Self::Cyclic { busy, current } => {
@@ -153,7 +153,7 @@ impl Rotation {
     }
 
     /// Ends the turn of the current queue, which still holds packets.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) {
         match self {
             Self::Cyclic { current, .. } => *current = (*current + 1) % u64::BITS,
@@ -165,7 +165,7 @@ impl Rotation {
     }
 
     /// Ends the turn of the current queue, which has become empty and is no longer busy.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self) {
         match self {
             Self::Cyclic { busy, current } => {

@@ -9,7 +9,8 @@ const RATE: Rate = Rate::from_gbps(10);
 /// Returns two queues, the first with priority: classes 0 and 2 join queue 0, class 1 joins queue 1.
 fn composed(limits: Limits) -> Composed<u32> {
     let scheduler = scheduler::Config::StrictPriority { queues: 2 };
-    Composed::new(&Config { scheduler, queue_of_class: [0, 1, 0].into(), limits }, RATE)
+    let built = scheduler.build(RATE);
+    Composed::new(&Config { scheduler, queue_of_class: [0, 1, 0].into(), limits }, built)
 }
 
 /// Offers a packet of this class and size. Returns the queue that it joins, or the reason for refusing it.
@@ -95,6 +96,6 @@ fn a_port_of_queues_by_class_has_their_accounts_shares_and_readings() {
 #[should_panic(expected = "every class has a queue")]
 fn a_class_without_a_queue_is_refused() {
     let scheduler = scheduler::Config::StrictPriority { queues: 2 };
-    let _: Composed<u32> =
-        Composed::new(&Config { scheduler, queue_of_class: [2].into(), limits: Limits::default() }, RATE);
+    let config = Config { scheduler, queue_of_class: [2].into(), limits: Limits::default() };
+    discipline::Config::Composed(config).build::<u32>(RATE, stream(1));
 }

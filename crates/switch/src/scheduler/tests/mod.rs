@@ -109,7 +109,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
         queue_of_class: (0..classes).collect(),
         limits: Limits::default(),
     };
-    let mut port: Composed<usize> = Composed::new(&config, RATE);
+    let mut port: Composed<usize> = Composed::new(&config, config.scheduler.build(RATE));
     let mut latest = vec![None; usize::from(classes)];
     let mut pending = arrivals.iter().enumerate().peekable();
     let (mut now, mut sent) = (Instant::ZERO, vec![]);
