@@ -152,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::network::site::Site;
-    use crate::network::testing::star;
+    use crate::network::testing::{parse, star};
     use crate::run::simulation::nowhere;
     use crate::run::world::pace::Execution;
 
@@ -189,18 +189,25 @@ mod tests {
     const INCAST: &str =
         "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers = 0\nsize = '146KB'\n";
 
+    /// Three leaves with one host each, and one spine. Windows have 4 us, and the spine has two turns of 2 us in each window. A full packet
+    /// takes 1 us on a link of a host and 12 us on a link between switches, so many packets wait at the leaves.
+    const TWO_TURNS: &str = "host.jitter = 'off'\n[topology]\nkind = 'leaf-spine'\nleaves = 3\nspines = 1\nhosts_per_leaf = 1\n\
+                             rate = '12Gbps'\nuplink_rate = '1Gbps'\nlink_delay = '2us'\nhost_delay = '7us'\n\
+                             [switch]\nbuffer = { kind = 'complete-sharing', pool = '1MB' }\n";
+
     #[test]
     fn windows_and_events_have_the_same_events_up_to_any_time() {
-        let experiment = star(INCAST);
-        let [mut by_events, mut by_windows] =
-            [Execution::Events, Execution::Windows].map(|execution| started(&experiment, execution));
-        while !by_events.0.outside.finished {
-            let until = by_events.0.next_at(&mut by_events.1);
-            let counts = [&mut by_events, &mut by_windows].map(|(world, queue)| {
-                world.run(queue, until, u64::MAX);
-                (world.events(queue), world.last(queue))
-            });
-            assert_eq!(counts[0], counts[1], "until {until:?}");
+        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+            let [mut by_events, mut by_windows] =
+                [Execution::Events, Execution::Windows].map(|execution| started(&experiment, execution));
+            while !by_events.0.outside.finished {
+                let until = by_events.0.next_at(&mut by_events.1);
+                let counts = [&mut by_events, &mut by_windows].map(|(world, queue)| {
+                    world.run(queue, until, u64::MAX);
+                    (world.events(queue), world.last(queue))
+                });
+                assert_eq!(counts[0], counts[1], "until {until:?}");
+            }
         }
     }
 
