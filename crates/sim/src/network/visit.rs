@@ -1,4 +1,5 @@
-//! Execution by time windows: in each window, one switch after the other processes arriving packets, and sends all packets that are due. NICs send in the same way while their hosts run, unless hosts react to departures.
+//! Execution by time windows: in each window, one switch after the other processes arriving packets, and sends all packets that are due.
+//! NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
 //! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
