@@ -336,7 +336,7 @@ fn events_and_windows_give_the_same_bytes() {
 }
 
 /// Three leaves with two hosts each, and one spine. A packet of 1,250 B takes 1 us to send on each link. It arrives 9 us later on a link of a
-/// host, and 2 us later on a link between switches. Windows therefore have 4 us, and the spine has two turns of 2 us in each window.
+/// host, and 2 us later on a link between switches. Windows are therefore 4 us long, and the spine has two turns of 2 us in each window.
 /// Without backpressure, NICs also run in windows.
 const TWO_TURNS: &str = r#"
 host = { jitter = "off", nic = { backpressure = "off" } }
@@ -383,13 +383,13 @@ fn a_run_can_end_exactly_when_the_second_turn_of_a_spine_begins() {
     // leaf at 11 us and at the spine at 14 us.
     assert_forwarded(&[(0, 1_000)], "13.999us", 0, 0);
     assert_forwarded(&[(0, 1_000)], "14us", 1, 1);
-    // Of packets that arrive at the spine at 13 us and 13.5 us, the second leaves at 14 us.
+    // Two packets arrive at the spine at 13 us and 13.5 us. The second is sent at 14 us.
     assert_forwarded(&[(0, 0), (2, 500)], "13.999us", 2, 1);
     assert_forwarded(&[(0, 0), (2, 500)], "14us", 2, 2);
 }
 
 #[test]
-fn a_packet_that_waits_at_a_nic_leaves_without_a_later_packet() {
+fn a_packet_that_waits_at_a_nic_is_sent_even_if_no_later_packet_follows() {
     // A host sends two packets at once. They arrive at the spine at 13 us and 14 us.
     assert_forwarded(&[(0, 0), (0, 0)], "14us", 2, 2);
 }
@@ -397,9 +397,9 @@ fn a_packet_that_waits_at_a_nic_leaves_without_a_later_packet() {
 #[test]
 fn packets_of_two_leaves_join_a_port_of_a_spine_in_order_of_time() {
     // The first packet arrives at its leaf at 12.75 us, in the window from 12 us to 16 us, and at the spine at 15.75 us. The other packets
-    // both arrive at their leaf at 11.5 us, so one of them leaves it at 12.5 us, although no packet arrives there in this window. They are
-    // at the spine at 14.5 us and 15.5 us. The first packet waits behind them and leaves the spine last, at 16.5 us. If it joined the port
-    // before one of them, the last packet would leave at 16.75 us.
+    // both arrive at their leaf at 11.5 us, so one of them is sent at 12.5 us, although no packet arrives there in this window. They are
+    // at the spine at 14.5 us and 15.5 us. The first packet waits behind them, and is sent last, at 16.5 us. If it joined the port before
+    // one of them, the last packet would be sent at 16.75 us or later.
     let packets = [(0, 2_750), (2, 1_500), (3, 1_500)];
     assert_forwarded(&packets, "16.4us", 3, 2);
     assert_forwarded(&packets, "16.6us", 3, 3);

@@ -121,11 +121,12 @@ pub struct MqEcn {
     counted_until: Instant,
     /// Start of the last transmission that left the port empty.
     emptied_at: Instant,
-    /// A rate of the link, and the transmission time of the largest packet at this rate. The field saves a division per packet.
-    mtu_time: (Rate, Duration),
     queues: Box<[QueueShare]>,
     /// Configuration, shared by all ports.
     config: Arc<Config>,
+    /// Last rate of the link, and the transmission time of the largest packet at this rate. This saves a division when a packet arrives at
+    /// an empty port.
+    mtu_time: (Rate, Duration),
     /// Time at which the sum of weights was last sampled.
     sampled_at: Option<Instant>,
     stream: Stream,
@@ -177,9 +178,9 @@ impl MqEcn {
             weight_sum: 0.0,
             counted_until: Instant::ZERO,
             emptied_at: Instant::ZERO,
-            mtu_time: (Rate(0), Duration::ZERO),
             queues: queues.collect(),
             config: Arc::clone(config),
+            mtu_time: (Rate(0), Duration::ZERO),
             sampled_at: None,
             stream,
         }
@@ -192,7 +193,7 @@ impl MqEcn {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
             LinkShare::Strict => 1.0,
             LinkShare::Round(_) if self.round_time < SHORTEST_ROUND_PS => 1.0,
-            LinkShare::Round(quantum) => (quantum / rate.0 as i64 as f64 / self.round_time).min(1.0),
+            LinkShare::Round(quantum) => (quantum / float(rate.0) / self.round_time).min(1.0),
             // §3.4: w_i/w_sum.
             LinkShare::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
             LinkShare::Weight(weight) => f64::from(weight) / self.weight_sum,
@@ -205,13 +206,11 @@ impl MqEcn {
             return Verdict::PASS;
         }
         let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
-        let length = (port.queue_backlog() + own).0 as i64 as f64;
+        let length = float((port.queue_backlog() + own).0);
         let link_share = || self.link_share(port.queue, port.rate);
         match self.config.standard {
             // An empty queue is never above its threshold, so its share need not be computed.
-            Standard::Threshold(k) => {
-                Verdict::mark_if(length > 0.0 && length > k.0 as i64 as f64 * link_share())
-            }
+            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * link_share()),
             Standard::Probabilistic { .. } => {
                 let curve = self.config.standard.curve().scaled(link_share());
                 let probability = curve.probability(length);
@@ -307,7 +306,7 @@ impl Aqm for MqEcn {
         let finish = port.busy_until.max(now);
         let sample = finish.saturating_since(start);
         self.queues[port.queue].start = finish;
-        self.round_time = self.smooth(self.round_time, sample.0 as i64 as f64);
+        self.round_time = self.smooth(self.round_time, float(sample.0));
     }
 
     fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
@@ -322,6 +321,12 @@ impl Aqm for MqEcn {
             tell(Reading { quantity: "threshold_bytes", queue: Some(queue), value });
         }
     }
+}
+
+/// Converts a backlog, a rate or a time. The conversion of a signed integer takes one instruction, that of an unsigned integer several.
+#[inline(always)]
+fn float(below_2_to_63: u64) -> f64 {
+    below_2_to_63 as i64 as f64
 }
 
 /// Raises `base` to `exponent` by repeated squaring. A port that is often idle computes a power for nearly every packet. With `libm::pow`,

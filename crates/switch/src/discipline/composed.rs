@@ -63,7 +63,7 @@ pub struct Composed<T, S = AnyScheduler> {
 }
 
 impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
-    /// Creates empty queues for the scheduler that [`Config::scheduler`] builds.
+    /// Creates empty queues that `scheduler` serves, which [`Config::scheduler`] must have built.
     ///
     /// # Panics
     ///

@@ -8,7 +8,8 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 /// Queues of a port and the order in which they are served. Every discipline is work-conserving while no queue is paused.
 ///
 /// For each arriving packet the port calls [`Self::push_out`] until it returns `None`, then [`Self::place`]. If neither the buffer nor a
-/// marker refuses the packet, the port then calls [`Self::enqueue`].
+/// marker refuses the packet, the port then calls [`Self::pass`] if the port is empty and its link is free. In all other cases, and if
+/// `pass` returns `None`, it calls [`Self::enqueue`].
 pub trait Discipline<T> {
     /// Removes and returns a waiting packet to make room for the arriving one; `None` if no packet needs to leave, or if the discipline
     /// never pushes packets out.

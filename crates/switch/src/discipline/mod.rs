@@ -138,8 +138,8 @@ impl Config {
 pub use composed::Config as ComposedConfig;
 pub use scheduler::Config as SchedulerConfig;
 
-/// Defines [`AnyDiscipline`], and a macro that chooses code by its variant. [`Composed`] has a variant for each scheduler, so that the
-/// compiler knows the scheduler of a port.
+/// Defines [`AnyDiscipline`], and a macro that chooses code by its variant. [`Composed`] has a variant for each scheduler, so that
+/// the scheduler's code becomes part of the path of a packet.
 macro_rules! disciplines {
     ($d:tt $($name:ident),*; $($scheduler:ident),*) => {
         /// Any discipline, dispatched without function pointers.
@@ -177,6 +177,7 @@ macro_rules! disciplines {
     };
 }
 
+// These are the disciplines other than `Composed`. The macro adds the schedulers.
 with_schedulers!(disciplines; $ Fifo, Hcf, HashedDrr, Sfq);
 pub(crate) use with_discipline;
 

@@ -152,7 +152,7 @@ impl Edge {
             }
             return Fate::Queued;
         }
-        match self.transmit_apart(waiting, now, buffer, dropped) {
+        match self.transmit_out_of_line(waiting, now, buffer, dropped) {
             Some(Departure { header: marked, finish, .. }) => {
                 *header = marked;
                 Fate::Sent { finish, queue }
@@ -173,13 +173,14 @@ impl Edge {
         dropped: &mut impl Extend<T>,
     ) -> Option<Departure<T>> {
         with_discipline!(discipline, discipline => {
-            self.transmit_apart(&mut Known { around, discipline }, now, buffer, dropped)
+            self.transmit_out_of_line(&mut Known { around, discipline }, now, buffer, dropped)
         })
     }
 
-    /// Calls [`Self::transmit`]. The function is compiled out of line, once for each discipline.
+    /// Calls [`Self::transmit`]. The function is compiled out of line, once for each discipline: [`Self::receive`] and
+    /// [`Self::transmit_elaborate`] share this code.
     #[inline(never)]
-    fn transmit_apart<T: Copy, W: Waiting<T>>(
+    fn transmit_out_of_line<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,

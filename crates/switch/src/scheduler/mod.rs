@@ -143,8 +143,8 @@ macro_rules! schedulers {
             }
         }
 
-        /// Calls the macro `called` with these `arguments` and the names of all schedulers. Each name is that of a variant of
-        /// [`AnyScheduler`] and of its type.
+        /// Calls the macro `called` with these `arguments` and the names of all schedulers. Each name is both a variant of
+        /// [`AnyScheduler`] and the type in that variant.
         macro_rules! with_schedulers {
             ($d called:ident; $d($d arguments:tt)*) => { $d called! { $d($d arguments)*; $($name),* } };
         }

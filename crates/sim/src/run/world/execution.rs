@@ -185,19 +185,22 @@ mod tests {
         assert!(!world.outside.network.goes_by_window());
     }
 
-    /// Two hosts that send 100 segments each to a third host, through a queue at a switch.
+    /// Two hosts that send 100 segments each to a third host.
     const INCAST: &str =
         "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers = 0\nsize = '146KB'\n";
 
-    /// Three leaves with one host each, and one spine. Windows have 4 us, and the spine has two turns of 2 us in each window. A full packet
-    /// takes 1 us on a link of a host and 12 us on a link between switches, so many packets wait at the leaves.
+    /// Three leaves with one host each, and one spine. Windows are 4 us long, and the spine has two turns of 2 us in each window. A full
+    /// packet takes 1 us on a link of a host and 12 us on a link between switches. Many packets therefore wait at the leaves.
     const TWO_TURNS: &str = "host.jitter = 'off'\n[topology]\nkind = 'leaf-spine'\nleaves = 3\nspines = 1\nhosts_per_leaf = 1\n\
                              rate = '12Gbps'\nuplink_rate = '1Gbps'\nlink_delay = '2us'\nhost_delay = '7us'\n\
                              [switch]\nbuffer = { kind = 'complete-sharing', pool = '1MB' }\n";
 
     #[test]
     fn windows_and_events_have_the_same_events_up_to_any_time() {
-        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+        let two_turns = parse(&[TWO_TURNS, INCAST].concat(), &[]);
+        let window = started(&two_turns, Execution::Windows).0.outside.network.window();
+        assert_eq!(window, Duration::from_micros(4), "twice the delay between switches");
+        for experiment in [star(INCAST), two_turns] {
             let [mut by_events, mut by_windows] =
                 [Execution::Events, Execution::Windows].map(|execution| started(&experiment, execution));
             while !by_events.0.outside.finished {

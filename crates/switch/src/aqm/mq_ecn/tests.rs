@@ -191,6 +191,30 @@ fn an_idle_port_forgets_by_whole_slots() {
 }
 
 #[test]
+fn a_slot_follows_the_rate_of_the_link() {
+    let mut driver = Driver::rounds(&[1_500]);
+    driver.seen.busy_until = driver.now;
+    // At 1 Gbit/s, 1,500 B take 12 µs. The rate changes after the marker has seen idle time at 10 Gbit/s.
+    for (rate, slot) in [(10, 1_200_000), (1, 12_000_000), (10, 1_200_000)] {
+        driver.seen.rate = Rate::from_gbps(rate);
+        driver.marker.round_time = 8e6;
+        driver.now = driver.seen.busy_until + Duration(3 * slot);
+        driver.arrive(0, 1_500);
+        close(driver.marker.round_time, 8e6 * libm::pow(0.75, 3.0));
+        driver.send(0, 1_500, false);
+    }
+}
+
+#[test]
+fn a_threshold_that_no_backlog_reaches_marks_nothing() {
+    let shares = [Share::Round { quantum: Bytes(1_500) }];
+    let mut driver = Driver::new(&Config::paper(Bytes(u64::MAX)), &shares);
+    for _ in 0..1_000 {
+        assert_eq!(driver.arrive(0, 1_500), Verdict::PASS);
+    }
+}
+
+#[test]
 fn idle_time_is_counted_once_and_only_while_the_port_is_empty() {
     let mut driver = Driver::rounds(&[1_500; 2]);
     driver.fill(&[0, 1]);

@@ -131,6 +131,9 @@ fn a_bucket_emptied_for_a_packet_that_then_does_not_come_is_not_busy() {
     join(&mut drr, sized(1, 500), 10).unwrap();
     assert_eq!(drr.push_out(Instant::ZERO, &sized(1, 500)).map(|left| left.item.payload), Some(10));
     assert_eq!(reading(&drr, "busy_buckets"), 0.0);
+    // The circle still contains the bucket, so another packet cannot pass.
+    let queue = drr.place(Instant::ZERO, &sized(2, 500)).unwrap();
+    assert_eq!(drr.pass(Instant::ZERO, queue, Bytes(500)), None);
     assert_eq!(send(&mut drr), None);
 }
 

@@ -186,7 +186,7 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Takes from the bins that [`Self::find_bins`] has stored the credits for a packet of `size` that joins the queue `placed`.
+    /// Charges a packet of `size` to its bins, which [`Self::find_bins`] has stored. The packet joins the queue `placed`.
     #[inline(always)]
     fn charge(&mut self, size: Bytes) {
         if self.placed == self.high {

@@ -129,6 +129,9 @@ fn a_bucket_emptied_for_a_packet_that_then_does_not_come_is_not_busy() {
     join(&mut sfq, packet(1), 10).unwrap();
     assert_eq!(sfq.push_out(Instant::ZERO, &packet(1)).map(|left| left.item.payload), Some(10));
     assert_eq!(reading(&sfq, "busy_buckets"), 0.0);
+    // The circle still contains the bucket, so another packet cannot pass.
+    let queue = sfq.place(Instant::ZERO, &packet(2)).unwrap();
+    assert_eq!(sfq.pass(Instant::ZERO, queue, Bytes(1_000)), None);
     assert_eq!(send(&mut sfq), None);
 }
 
