@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::common::parse;
+use crate::common::{assert_forwarded, parse};
 use serde_json::{Value, json};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState};
-use shallows_sim::{Division, Execution, Report, Simulation, nowhere};
+use shallows_sim::{Division, Report, Simulation, nowhere};
 
 /// One host at each of two switches. A packet of 1,250 B takes 1 us to send on a link between a host and its switch, and arrives 1 us
 /// later. On the link between the switches, it takes 2 us to send and arrives 10 us later.
@@ -129,14 +129,7 @@ fn a_link_that_comes_back_before_its_packet_would_have_left_sends_at_once() {
         let link = bottleneck(&experiment);
         let fast = LinkState::Up { rate: Rate::from_gbps(5), delay: Duration::from_micros(10) };
         change(&mut experiment, &[(ns(4_500), link, LinkState::Down), (ns(5_000), link, fast)]);
-        for execution in [Execution::Events, Execution::Windows] {
-            let simulation = Simulation::executed(experiment.clone(), None, execution, nowhere);
-            let mut simulation = simulation.expect("nothing is captured");
-            simulation.advance(u64::MAX);
-            let report = simulation.finish();
-            let port = report.port("left->right").expect("it is there");
-            assert_eq!((port.received, port.sent), (6, sent), "{execution:?} until {stop}, {traces}");
-        }
+        assert_forwarded(&experiment, "left->right", 6, sent, &format!("until {stop}, {traces}"));
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use crate::common::run_by;
 use serde_json::Value;
 use shallows_scenario::Experiment;
-use shallows_sim::{Execution, Report, Simulation, nowhere};
+use shallows_sim::{Execution, Report, Simulation};
 
 fn examples() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/models");
@@ -119,10 +120,7 @@ fn the_threshold_of_mq_ecn_halves_when_a_second_queue_is_busy() {
 fn every_example_gives_the_same_bytes_by_events_and_by_window() {
     for name in examples() {
         let [events, windows] = [Execution::Events, Execution::Windows].map(|execution| {
-            let simulation = Simulation::executed(experiment(&name, &[]), None, execution, nowhere);
-            let mut simulation = simulation.expect("nowhere takes everything");
-            simulation.advance(u64::MAX);
-            let report = simulation.finish();
+            let report = run_by(execution, &experiment(&name, &[]));
             let table = |table: &str| {
                 let mut bytes = Vec::new();
                 report.write_table(table, &mut bytes).expect("memory can be written to");

@@ -367,14 +367,7 @@ fn assert_forwarded(packets: &[(u32, u32)], stop: &str, received: u64, sent: u64
     };
     let workloads: String = packets.iter().map(packet).collect();
     let experiment = common::parse(&format!("{TWO_TURNS}{workloads}"), &[("stop.at", stop)]);
-    for execution in [Execution::Events, Execution::Windows] {
-        let simulation = Simulation::executed(experiment.clone(), None, execution, nowhere);
-        let mut simulation = simulation.expect("nothing is captured");
-        simulation.advance(u64::MAX);
-        let report = simulation.finish();
-        let port = report.port("spine0->leaf2").expect("it is there");
-        assert_eq!((port.received, port.sent), (received, sent), "{execution:?} until {stop}");
-    }
+    common::assert_forwarded(&experiment, "spine0->leaf2", received, sent, &format!("until {stop}"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ pub(crate) mod left;
 pub(crate) mod rows;
 
 use shallows_scenario::Experiment;
-use shallows_sim::{Report, Simulation};
+use shallows_sim::{Execution, Report, Simulation, nowhere};
 
 /// Parses `text` with the keys in `sets` changed.
 pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
@@ -35,4 +35,21 @@ pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
     let mut simulation = Simulation::new(parse(text, sets));
     simulation.advance(u64::MAX);
     simulation.finish()
+}
+
+/// Runs the experiment to its end with this execution and returns the report.
+pub(crate) fn run_by(execution: Execution, experiment: &Experiment) -> Report {
+    let simulation = Simulation::executed(experiment.clone(), None, execution, nowhere);
+    let mut simulation = simulation.expect("nowhere takes everything");
+    simulation.advance(u64::MAX);
+    simulation.finish()
+}
+
+/// Checks how many packets a port has received and sent when the run ends, by events and by windows.
+pub(crate) fn assert_forwarded(experiment: &Experiment, port: &str, received: u64, sent: u64, case: &str) {
+    for execution in [Execution::Events, Execution::Windows] {
+        let report = run_by(execution, experiment);
+        let port = report.port(port).expect("it is there");
+        assert_eq!((port.received, port.sent), (received, sent), "{execution:?} {case}");
+    }
 }

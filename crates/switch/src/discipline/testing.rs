@@ -41,8 +41,18 @@ pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
     header: Header,
     payload: T,
 ) -> Result<(), DropReason> {
+    join_at(discipline, Instant::ZERO, header, payload)
+}
+
+/// Offers a packet at time `now`. Panics if a waiting packet is pushed out.
+pub(crate) fn join_at<T: Copy + Default + PartialEq + std::fmt::Debug>(
+    discipline: &mut impl Discipline<T>,
+    now: Instant,
+    header: Header,
+    payload: T,
+) -> Result<(), DropReason> {
     let mut pushed = vec![];
-    let joined = offer(discipline, Instant::ZERO, header, payload, &mut pushed);
+    let joined = offer(discipline, now, header, payload, &mut pushed);
     assert_eq!(pushed, []);
     joined
 }

@@ -1,12 +1,12 @@
 //! Tests of all disciplines that have a single account in the buffer, called directly and at a port.
 
 use proptest::prelude::*;
-use shallows_core::packet::Ecn;
+use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Duration, Instant, Rate};
 
 use super::hcf::{Division, Footnote, InitialCredits, Period, Sizes, Swap};
 use super::sfq::DropRule;
-use super::testing::{Step, held, offer, packet, send, steps, stream};
+use super::testing::{Step, held, join_at, offer, packet, send, steps, stream};
 use super::*;
 use crate::aqm::{self, Gauge, Placed, Point, Split};
 use crate::buffer::{self, Limit, Policy, ReservedRule, SharedBuffer};
@@ -54,6 +54,14 @@ fn hcf_configs() -> impl Strategy<Value = Config> {
             })
         },
     )
+}
+
+fn defaults() -> [Config; 3] {
+    [
+        Config::Hcf(hcf::Config::default()),
+        Config::HashedDrr(hashed_drr::Config::default()),
+        Config::Sfq(sfq::Config::default()),
+    ]
 }
 
 fn configs() -> impl Strategy<Value = Config> {
@@ -104,11 +112,7 @@ fn port(discipline: Config, markers: Vec<Placed>) -> Port<u32> {
 
 #[test]
 fn each_accounts_for_one_queue_that_claims_what_is_left() {
-    for config in [
-        Config::Hcf(hcf::Config::default()),
-        Config::HashedDrr(hashed_drr::Config::default()),
-        Config::Sfq(sfq::Config::default()),
-    ] {
+    for config in defaults() {
         assert_eq!((config.queues(), config.shares()), (1, vec![Share::Strict]));
         let built = config.build::<u32>(RATE, stream(1));
         assert_eq!(with_discipline!(&built, own => own.queues()), [QueueState::default()]);
@@ -184,6 +188,21 @@ fn conserves_packets(
     Ok(())
 }
 
+/// Offers a packet to two disciplines, and checks that both admit or refuse it, and push out the same packets.
+fn offer_to_both<D: Discipline<u32>>(
+    both: [&mut D; 2],
+    now: Instant,
+    header: Header,
+    number: u32,
+) -> Result<(), TestCaseError> {
+    let [first, second] = both.map(|discipline| {
+        let mut pushed = vec![];
+        (offer(discipline, now, header, number, &mut pushed), pushed)
+    });
+    prop_assert_eq!(first, second);
+    Ok(())
+}
+
 /// Checks that a packet that the buffer or a marker refuses after [`Discipline::place`] does not affect later packets.
 fn forgets_refused_packets(
     disturbed: &mut (impl Discipline<u32> + Clone),
@@ -195,11 +214,7 @@ fn forgets_refused_packets(
         if arrives {
             let _ = disturbed.place(now, &packet(flow + 1).with_size(1_500 - size / 2));
             let header = packet(flow).with_size(size);
-            let [first, second] = [&mut *disturbed, &mut undisturbed].map(|discipline| {
-                let mut pushed = vec![];
-                (offer(discipline, now, header, number, &mut pushed), pushed)
-            });
-            prop_assert_eq!(first, second);
+            offer_to_both([&mut *disturbed, &mut undisturbed], now, header, number)?;
         } else {
             prop_assert_eq!(send(disturbed), send(&mut undisturbed));
         }
@@ -223,20 +238,17 @@ fn passes_as_if_it_had_waited(
     for (number, Step { flow, size, arrives, wait }) in (0..).zip(steps) {
         now = now + Duration(wait);
         let header = packet(flow).with_size(size);
-        let [mut first, mut second] = [vec![], vec![]];
         if !arrives {
             prop_assert_eq!(send(passed), send(&mut waited));
         } else if held(passed).1 > 0 {
-            let offered = offer(passed, now, header, number, &mut first);
-            prop_assert_eq!(offered, offer(&mut waited, now, header, number, &mut second));
+            offer_to_both([&mut *passed, &mut waited], now, header, number)?;
         } else {
-            prop_assert!(offer(&mut waited, now, header, number, &mut second).is_ok());
+            prop_assert_eq!(join_at(&mut waited, now, header, number), Ok(()));
             let ends_turn = waited.dequeue(now).map(|left| left.ends_turn);
             prop_assert!(passed.push_out(now, &header).is_none());
             let queue = passed.place(now, &header).expect("the other one joined");
             prop_assert_eq!(passed.pass(now, queue, header.size()), ends_turn);
         }
-        prop_assert_eq!(first, second);
         prop_assert_eq!(held(passed), held(&waited));
         prop_assert_eq!(readings(passed), readings(&waited));
     }
@@ -290,11 +302,7 @@ proptest! {
 
 #[test]
 fn a_packet_that_is_sent_at_once_does_not_count_as_waiting() {
-    for config in [
-        Config::Hcf(hcf::Config::default()),
-        Config::HashedDrr(hashed_drr::Config::default()),
-        Config::Sfq(sfq::Config::default()),
-    ] {
+    for config in defaults() {
         let (mut port, mut buffer, mut dropped) = (port(config.clone(), vec![]), buffer(4_000), vec![]);
         for (payload, most) in [(0, 0), (1, 1_000), (2, 2_000)] {
             port.receive(Instant::ZERO, Ingress::NONE, packet(payload), payload, &mut buffer, &mut dropped);
