@@ -1,8 +1,9 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
-Every network runs alternately on one thread and with `auto`, while each core also runs a busy process. The
-median of the ratios of the two times should be at most 1.05. The number of threads must not change the
-results. Prints a table and writes `target/bench/beside.json`.
+Every network runs in turns on one thread, with `auto`, and on one thread again, while each core also runs a
+busy process. The median time with `auto` should be at most 1.05 times the median time of all runs on one
+thread. The two series on one thread show the accuracy. The number of threads must not change the results.
+Prints a table and writes `target/bench/beside.json`.
 """
 
 from __future__ import annotations
@@ -37,28 +38,31 @@ def busy(processes: int) -> Iterator[None]:
             loop.wait()
 
 
-def measure(case: Case, repeats: int) -> list[float]:
-    """Return the wall time with `auto` divided by the wall time on one thread, for each pair of runs."""
-    ratios = []
+def measure(case: Case, repeats: int) -> dict[str, float]:
+    """Return two ratios of median wall times: `auto` to one thread, and one thread `again` to one thread."""
+    times: dict[str, list[float]] = {"one": [], "auto": [], "again": []}
+    results = []
     for _ in range(repeats):
-        one, auto = (ours.run_shallows(*case, threads=threads, pin=False) for threads in (1, "auto"))
-        if results_of(one) != results_of(auto):
-            raise AssertionError(f"{case[0].name}: results differ between runs")
-        ratios.append(auto["engine"]["wall_s"] / one["engine"]["wall_s"])
-    return ratios
+        for name, walls in times.items():
+            summary = ours.run_shallows(*case, threads="auto" if name == "auto" else 1, pin=False)
+            walls.append(summary["engine"]["wall_s"])
+            results.append(results_of(summary))
+    if any(result != results[0] for result in results):
+        raise AssertionError(f"{case[0].name}: results differ between runs")
+    one, auto, again = (statistics.median(walls) for walls in times.values())
+    return {"auto": auto / statistics.median(times["one"] + times["again"]), "again": again / one}
 
 
 def main() -> int:
     """Parse the arguments, run the benchmark, and print the results."""
-    arguments = options(__doc__, "beside", repeats=5)
+    arguments = options(__doc__, "beside", repeats=9)
     cores = len(os.sched_getaffinity(0))
     with busy(cores):
         found = {name: measure(case, arguments.repeats) for name, case in cases(arguments.count).items()}
     arguments.json.write_text(json.dumps({"cores": cores, "cases": found}, indent=2) + "\n", encoding="ascii")
-    print(f"\n{'beside ' + str(cores) + ' busy processes':<26}{'auto over one thread':>22}{'pairs':>18}")
+    print(f"\n{f'beside {cores} busy processes':<26}{'auto over one thread':>22}{'one thread again':>18}")
     for name, ratios in found.items():
-        pairs = f"{min(ratios):.2f} to {max(ratios):.2f}"
-        print(f"{name:<26}{statistics.median(ratios):>22.2f}{pairs:>18}")
+        print(f"{name:<26}{ratios['auto']:>22.2f}{ratios['again']:>18.2f}")
     return 0
 
 

@@ -91,21 +91,19 @@ class Begun:
         """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
-    def simulate(self, _folder: Path, threads: int) -> "Begun":
+    def simulate(self, _folder: Path, threads: int, adapts: bool) -> "Begun":
         """Record the number of threads, and return this object as the simulation."""
-        self.called.append(threads)
+        self.called += [threads, adapts]
         return self
-
-    def adapt_threads(self) -> None:
-        """Record the call."""
-        self.called.append("adapt")
 
     def advance(self, _: int) -> str:
         """Raise an error that ends the run."""
         raise sh.DefectError("far enough")
 
 
-@pytest.mark.parametrize(("threads", "called"), [(3, [3]), ("3", [3]), ("auto", [cores(), "adapt"])])
+@pytest.mark.parametrize(
+    ("threads", "called"), [(3, [3, False]), ("3", [3, False]), ("auto", [cores(), True])]
+)
 def test_auto_adapts_up_to_all_cores_and_a_number_is_fixed(
     threads: int | str, called: list[object], fabric: Path, tmp_path: Path
 ) -> None:

@@ -145,10 +145,16 @@ impl PyExperiment {
         .map(|division| division.to_string())
     }
 
-    /// Creates a run of this experiment with up to `threads` threads, but does not start the run. Captures are written to files in
-    /// `folder`; without a folder they are discarded.
-    #[pyo3(signature = (folder=None, threads=1))]
-    fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>, threads: u32) -> PyResult<PySimulation> {
+    /// Creates a run of this experiment with up to `threads` threads, but does not start the run. If `adapts` is true, the run uses the
+    /// fastest number of threads. Captures are written to files in `folder`; without a folder they are discarded.
+    #[pyo3(signature = (folder=None, threads=1, adapts=false))]
+    fn simulate(
+        &self,
+        py: Python<'_>,
+        folder: Option<PathBuf>,
+        threads: u32,
+        adapts: bool,
+    ) -> PyResult<PySimulation> {
         let experiment = self.0.clone();
         let open = move |name: &str| -> io::Result<Sink> {
             match &folder {
@@ -156,7 +162,10 @@ impl PyExperiment {
                 None => Ok(Box::new(io::sink())),
             }
         };
-        let begun = interruptible(py, move || Simulation::capturing(experiment, threads, open))?;
+        let begun = interruptible(py, move || {
+            let build = if adapts { Simulation::adapting } else { Simulation::capturing };
+            build(experiment, threads, open)
+        })?;
         Ok(PySimulation::new(begun?))
     }
 }

@@ -41,17 +41,6 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// Makes the rest of the run use the number of threads that is fastest at each moment, up to the number given to `simulate`.
-    fn adapt_threads(&self) -> PyResult<()> {
-        let mut simulation = self.take()?;
-        let simulation = guard(move || {
-            simulation.adapt_threads();
-            simulation
-        })?;
-        self.put_back(simulation);
-        Ok(())
-    }
-
     /// Simulates for about `milliseconds` of wall-clock time. Returns the progress as JSON. Raises `OSError` if a capture could not be
     /// written.
     fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {
@@ -88,8 +77,8 @@ impl PySimulation {
 #[expect(clippy::disallowed_types)]
 fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     let start = std::time::Instant::now();
-    let step = if simulation.partitions() > 1 { STEP_OF_THREADS } else { STEP };
     loop {
+        let step = if simulation.partitions() > 1 { STEP_OF_THREADS } else { STEP };
         let progress = simulation.advance(step);
         if progress.done || start.elapsed() >= wall {
             return progress;

@@ -20,7 +20,7 @@ from shallows.runs.source import Source
 from shallows.runs.threads import Threads
 
 STEP_MS = 100
-"""Wall time between two progress reports, in ms; also the longest delay of Ctrl-C."""
+"""Wall time between two progress reports, in ms; also the usual delay of Ctrl-C."""
 
 ONE_THREAD = Threads(1)
 
@@ -113,9 +113,7 @@ def _simulate(
     forget_peak()
     start = time.perf_counter()
     try:
-        simulation = experiment.simulate(folder, threads.most)
-        if threads.adapts:
-            simulation.adapt_threads()
+        simulation = experiment.simulate(folder, threads.most, threads.adapts)
         while True:
             progress = json.loads(simulation.advance(STEP_MS))
             if on_progress:

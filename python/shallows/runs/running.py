@@ -37,8 +37,8 @@ def run(
         Folder for the results. By default, a folder under `runs/` named after scenario, content hash and
         seed. If the folder already holds this run, its stored results are returned.
     threads
-        Number of threads. `"auto"` tries different numbers during the run and keeps the fastest, at most
-        one per core. Results do not depend on the number.
+        Number of threads. `"auto"` uses up to one per core, as many as are free and make it faster.
+        Results do not depend on the number.
     cached
         Whether stored results may be returned. `False` always simulates, for measurements of speed.
 

@@ -210,13 +210,17 @@ def _cost(seen: dict[str, Any], lasted: float) -> Cost:
 
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
     """Simulate for a moment and send the progress; then keep computing until the process is terminated."""
-    simulation = source.parse().simulate(threads=threads)
-    simulation.adapt_threads()
+    simulation = source.parse().simulate(threads=threads, adapts=True)
     start = time.perf_counter()
-    middle, middle_mb = 0.0, peak_memory_mb()
+    fraction, middle, middle_mb = 0.0, 0.0, peak_memory_mb()
     while True:
+        before = fraction
         progress = json.loads(simulation.advance(50))
-        wall, fraction = time.perf_counter() - start, progress["fraction"]
+        now, fraction = time.perf_counter(), progress["fraction"]
+        if fraction < before:
+            # The run has restarted with another number of threads.
+            start, middle, middle_mb = now, 0.0, peak_memory_mb()
+        wall = now - start
         if progress["done"] or wall >= (SAMPLE_S if fraction else LONGEST_S):
             break
         if wall < SAMPLE_S / 2:

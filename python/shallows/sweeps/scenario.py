@@ -247,7 +247,7 @@ class Scenario:
             Folder for the results. By default, a folder under `runs/` named after scenario, content hash
             and seed.
         threads
-            Number of threads; `"auto"` tries different numbers during the run and keeps the fastest.
+            Number of threads; `"auto"` uses up to one per core, as many as are free and make it faster.
             Results do not depend on the number.
         cached
             Whether stored results may be returned.

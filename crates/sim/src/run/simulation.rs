@@ -15,10 +15,13 @@ use crate::run::critical_path::CriticalPath;
 use crate::run::deadlock::{Advance, Search};
 use crate::run::end::Ending;
 use crate::run::partition::Partition;
+use crate::run::restarts::Restarts;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::run::world::pace::Execution;
 use crate::traffic::Traffic;
+
+mod adapting;
 
 /// Run of one experiment.
 #[derive(Debug)]
@@ -38,6 +41,8 @@ pub struct Simulation {
     captures: Captures,
     /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
+    /// Choice between an undivided network and partitions; `None` if the choice is final.
+    restarts: Option<Restarts>,
     /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` holds this
     /// state.
     finished: bool,
@@ -65,6 +70,9 @@ pub struct Progress {
 
 /// Number of events after which captured packets are written to files. The packets captured during these events take only a few megabytes.
 const CAUGHT: u64 = 1 << 16;
+
+/// Number of events after which an undivided run checks whether cores are free. These events take a few milliseconds.
+const EVENTS_PER_CHECK: u64 = 1 << 14;
 
 /// Number of events after which the number of partitions per thread is decided. During these events, which take less than a second of wall
 /// time, the queues of large networks fill.
@@ -96,13 +104,13 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Captures are discarded. Results do not depend on
-    /// the number of threads.
+    /// Builds the network for `threads` threads, or fewer if it has too few switches. Captures are discarded. Results do not depend on the
+    /// number of threads.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
 
-    /// Builds the network for up to `threads` threads, and writes each capture to the sink that `open` returns for its name.
+    /// Builds the network like [`Self::divided`], and writes each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
@@ -113,6 +121,10 @@ impl Simulation {
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
         let captures = Captures::simulated(&experiment, open)?;
+        Ok(Self::for_threads(experiment, threads, captures))
+    }
+
+    fn for_threads(experiment: Experiment, threads: u32, captures: Captures) -> Self {
         let division = Division::new(&experiment, threads).ok();
         let mut built = Self::build(experiment, division, Execution::default(), captures, threads);
         // Captures are written during the run, so a captured run cannot restart with other partitions.
@@ -120,7 +132,7 @@ impl Simulation {
         let divided = built.windows.as_ref().map(Windows::division);
         built.on_trial =
             may_be_one && divided.is_some_and(|division| division.partitions() > division.threads());
-        Ok(built)
+        built
     }
 
     /// Builds the network with this division, and writes each capture to the sink that `open` returns for its name.
@@ -174,6 +186,7 @@ impl Simulation {
             closing: false,
             captures,
             on_trial: false,
+            restarts: None,
             finished: false,
             done: false,
         }
@@ -181,18 +194,22 @@ impl Simulation {
 
     /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
     /// switches run in time windows, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
-    /// events here, so that the call also returns if nothing else happens.
+    /// events here, so that the call also returns if nothing else happens. If a run that adapts its threads restarts, its progress falls.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let enough = self.fired().saturating_add(events);
-        let most = if self.captures.any() { CAUGHT } else { u64::MAX };
+        let mut enough = self.fired().saturating_add(events);
         while !self.done && self.fired() < enough {
-            let events = most.min(enough - self.fired());
+            let most = match (&self.restarts, &self.windows) {
+                _ if self.captures.any() => CAUGHT,
+                (Some(_), None) => EVENTS_PER_CHECK,
+                _ => u64::MAX,
+            };
+            let some = most.min(enough - self.fired());
             let advance = match &mut self.windows {
                 Some(windows) => {
                     windows.search = self.search.due;
-                    windows.advance(&mut self.partitions, events)
+                    windows.advance(&mut self.partitions, some)
                 }
-                None => self.advance_whole(events),
+                None => self.advance_whole(some),
             };
             self.done = match advance {
                 Advance::Budget => false,
@@ -201,6 +218,9 @@ impl Simulation {
             };
             if self.on_trial && (self.done || self.events() >= TRIAL) {
                 self.judge();
+            }
+            if self.reconsider() {
+                enough = self.fired().saturating_add(events);
             }
             self.write_captures();
         }
@@ -227,14 +247,23 @@ impl Simulation {
         if self.done || events >= visits * WORTH_A_VISIT {
             return;
         }
-        let (division, adapts) = (windows.division().merged(), windows.adapts_threads());
-        (self.partitions, self.windows) =
-            divide(&self.experiment, Some(division), self.execution, &self.captures);
-        self.search = Search::new(&self.experiment);
-        if adapts {
-            self.adapt_threads();
-        }
+        let division = windows.division().merged();
+        let adapts = windows.adapts_threads().then_some(division.threads());
+        self.restart(Some(division), adapts);
         self.advance(events);
+    }
+
+    /// Starts the run again with this division. If `adapts` is a number, the run measures its speed and changes its number of threads,
+    /// which is this number at first.
+    fn restart(&mut self, division: Option<Division>, adapts: Option<u32>) {
+        // Memory of the earlier network is freed before the new network needs it.
+        self.partitions.clear();
+        (self.partitions, self.windows) = divide(&self.experiment, division, self.execution, &self.captures);
+        self.search = Search::new(&self.experiment);
+        self.closing = false;
+        if let Some(first) = adapts {
+            self.adapt_threads(first);
+        }
     }
 
     /// Writes the captured packets of times before the current time, because later packets cannot precede them. With several partitions, or
@@ -295,7 +324,7 @@ impl Simulation {
             done: self.done,
             now: self.now(),
             fraction: self.fraction(),
-            flows_started: self.traffic().map(|traffic| u64::from(traffic.arrived)).sum(),
+            flows_started: self.flows_started(),
             flows_completed: tally.flows_completed,
             packet_hops: tally.packet_hops,
             events: self.events(),
@@ -316,6 +345,10 @@ impl Simulation {
     fn packets(&self) -> u64 {
         let stores = self.partitions.chunk_by(Partition::shares_store_with).map(|share| share[0].stored());
         stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
+    }
+
+    fn flows_started(&self) -> u64 {
+        self.traffic().map(|traffic| u64::from(traffic.arrived)).sum()
     }
 
     fn tally(&self) -> Tally {
@@ -352,11 +385,11 @@ impl Simulation {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
-    /// Lets the run change its number of threads. The run then measures its speed and uses the fastest number, up to the number of threads
-    /// of the division. Results do not depend on this number.
-    pub fn adapt_threads(&mut self) {
+    /// Lets the run change its number of threads, which is `first` at first. The run then measures its speed and uses the fastest number, up to
+    /// the number of threads of the division. Results do not depend on this number.
+    fn adapt_threads(&mut self, first: u32) {
         if let Some(windows) = &mut self.windows {
-            windows.adapt_threads();
+            windows.adapt_threads(first);
         }
     }
 
@@ -388,10 +421,9 @@ impl Simulation {
         if self.done {
             return 1.0;
         }
-        let of = |partition: f64, whole: f64| if whole > 0.0 { (partition / whole).min(1.0) } else { 0.0 };
-        let by_time = self.experiment.stop.at.map(|at| of(self.now().as_secs_f64(), at.as_secs_f64()));
+        let by_time = self.experiment.stop.at.map(|at| share(self.now().as_secs_f64(), at.as_secs_f64()));
         let completed = self.tally().flows_completed as f64;
-        let by_flows = self.experiment.expected_flows().map(|flows| of(completed, flows as f64));
+        let by_flows = self.experiment.expected_flows().map(|flows| share(completed, flows as f64));
         by_time.unwrap_or(0.0).max(by_flows.unwrap_or(0.0))
     }
 
@@ -450,6 +482,11 @@ fn divide(
     (partitions, windows)
 }
 
+/// Returns `part` divided by `whole`, but at most 1; 0 if `whole` is 0.
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
+}
+
 /// Returns the latest instant at which a run ends: `stop.at`, or [`END_OF_TIME`] without it.
 fn limit(experiment: &Experiment) -> Instant {
     experiment.stop.at.unwrap_or(END_OF_TIME)
@@ -499,7 +536,7 @@ mod tests {
             let mut simulation =
                 Simulation::of_partitions(experiment.clone(), division.clone(), nowhere).expect("nowhere");
             if adapts {
-                simulation.adapt_threads();
+                simulation.adapt_threads(2);
             }
             simulation.advance(5_000);
             simulation.judge();
@@ -524,7 +561,7 @@ mod tests {
         let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
         let mut simulation =
             Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
-        simulation.adapt_threads();
+        simulation.adapt_threads(4);
         let mut seen = std::collections::BTreeMap::new();
         while !simulation.advance(500).done {
             let windows = simulation.windows.as_mut().expect("it is divided");

@@ -59,11 +59,11 @@ const WORTH_IT: f64 = 1.1;
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
-    /// Returns a choice among 1 to `most` threads. The run begins with `most` threads.
-    pub(crate) fn new(most: u32) -> Self {
+    /// Returns a choice among 1 to `most` threads. The run begins with `first` threads.
+    pub(crate) fn new(most: u32, first: u32) -> Self {
         Self {
             most,
-            current: most,
+            current: first.min(most),
             trial: None,
             next: 0,
             rate: None,
@@ -78,6 +78,11 @@ impl ThreadCount {
     /// Returns the number of threads that run now.
     pub(crate) fn threads(&self) -> u32 {
         self.trial.unwrap_or(self.current)
+    }
+
+    /// Returns whether the run uses one thread and tries no other number.
+    pub(crate) fn prefers_one(&self) -> bool {
+        self.threads() == 1 && self.trial.is_none()
     }
 
     /// Returns the remaining seconds until [`Self::on_measured`] can change the number of threads.
@@ -175,7 +180,7 @@ mod tests {
         for slow in [0.1, 0.52, 0.9] {
             for seconds in [1.0, 3.0, 10.0] {
                 let rate = |threads, _| if threads == 1 { ONE } else { slow * ONE };
-                let (hops, changes) = run(&mut ThreadCount::new(2), seconds, rate);
+                let (hops, changes) = run(&mut ThreadCount::new(2, 2), seconds, rate);
                 assert!(hops >= 0.95 * ONE, "{slow}, {seconds} s: {}", hops / ONE);
                 assert_eq!(changes, 1, "{slow}, {seconds} s");
             }
@@ -187,7 +192,7 @@ mod tests {
         for fast in [1.15, 1.7, 2.0] {
             for seconds in [1.0, 10.0] {
                 let rate = |threads, _| if threads == 1 { ONE } else { fast * ONE };
-                let (hops, changes) = run(&mut ThreadCount::new(2), seconds, rate);
+                let (hops, changes) = run(&mut ThreadCount::new(2, 2), seconds, rate);
                 assert!(hops >= 0.97 * fast * ONE, "{fast}, {seconds} s: {}", hops / ONE);
                 assert_eq!(changes, 0);
             }
@@ -196,7 +201,7 @@ mod tests {
 
     #[test]
     fn other_work_that_begins_and_ends_changes_the_number_within_half_a_second_and_three() {
-        let mut count = ThreadCount::new(2);
+        let mut count = ThreadCount::new(2, 2);
         let quiet = |threads, _| f64::from(threads) * ONE;
         let beside = |threads, _| if threads == 1 { 0.9 * ONE } else { 0.5 * ONE };
         run(&mut count, 20.0, quiet);
@@ -219,7 +224,7 @@ mod tests {
                 let noise = 0.92 + 0.16 * f64::from(state >> 16) / 65_536.0;
                 noise * if threads == 1 { ONE } else { fast * ONE }
             };
-            let (hops, changes) = run(&mut ThreadCount::new(2), 30.0, noisy);
+            let (hops, changes) = run(&mut ThreadCount::new(2, 2), 30.0, noisy);
             // There are some 14 trials: after 320 ms, 640 ms, 1,280 ms, and then every 2.56 s.
             assert!(changes <= 4, "{fast}: {changes}");
             assert!(hops >= 0.93 * ONE, "{fast}: {}", hops / ONE);
@@ -228,7 +233,7 @@ mod tests {
 
     #[test]
     fn trials_without_a_gain_become_rarer_up_to_eight_times() {
-        let mut count = ThreadCount::new(2);
+        let mut count = ThreadCount::new(2, 2);
         let (mut now, mut trials) = (0.0, Vec::new());
         while now < 16.0 {
             let (was, stretch) = (count.trial, count.seconds());
@@ -254,7 +259,7 @@ mod tests {
     #[test]
     fn of_64_threads_as_many_run_as_gain_something() {
         let of = |useful: u32, seconds| {
-            let mut count = ThreadCount::new(64);
+            let mut count = ThreadCount::new(64, 64);
             run(&mut count, seconds, |threads: u32, _| f64::from(threads.min(useful)) * ONE);
             count.current
         };
@@ -266,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_single_thread_has_no_other_number_to_try() {
-        let mut count = ThreadCount::new(1);
+        let mut count = ThreadCount::new(1, 1);
         run(&mut count, 1.0, |_, _| ONE);
         assert_eq!(count.threads(), 1);
         assert!(count.trial.is_none());
@@ -274,7 +279,7 @@ mod tests {
 
     #[test]
     fn measurements_are_added_up_and_the_first_of_a_number_does_not_count() {
-        let mut count = ThreadCount::new(2);
+        let mut count = ThreadCount::new(2, 2);
         // 10 ms of warm-up, with a far higher rate, and 10 ms that count.
         for (hops, threads) in [(9_000, 2), (1_000, 1)] {
             for step in 0..10 {
@@ -294,7 +299,7 @@ mod tests {
     fn a_rate_below_three_quarters_of_the_average_brings_the_next_trial_forward() {
         for (hops, wait) in [(30_000, 2.0), (29_999, SHARE * TRIAL)] {
             let rate = Some(1e6);
-            let mut count = ThreadCount { rate, is_fresh: false, wait: 2.0, ..ThreadCount::new(2) };
+            let mut count = ThreadCount { rate, is_fresh: false, wait: 2.0, ..ThreadCount::new(2, 2) };
             count.on_measured(hops, LOOK);
             assert!((count.wait - wait).abs() < 1e-12, "{hops} hops in 40 ms: {} s", count.wait);
         }
@@ -303,7 +308,7 @@ mod tests {
     #[test]
     fn trials_are_of_one_thread_of_half_as_many_and_of_twice_as_many_in_turn() {
         let tried = |current: u32| {
-            let mut count = ThreadCount { current, ..ThreadCount::new(24) };
+            let mut count = ThreadCount { current, ..ThreadCount::new(24, 24) };
             [(); 4].map(|()| count.candidate())
         };
         assert_eq!(tried(7), [1, 4, 14, 1].map(Some));

@@ -44,7 +44,7 @@ pub(crate) struct Windows {
 }
 
 /// Number of events per time window at and above which several threads save more time than the barrier costs (a few microseconds).
-const DENSE: u64 = 100;
+pub(crate) const DENSE: u64 = 100;
 
 /// Number of times that a thread spins at the barrier before it sleeps. Spinning takes a few microseconds, about as long as waking a
 /// thread. With more threads than cores, a thread sleeps at once, because other threads need its core.
@@ -86,15 +86,21 @@ impl Windows {
         self.critical_path = Some(CriticalPath::new(self.division(), cores));
     }
 
-    /// Lets the run measure its speed and switch to the fastest number of threads, up to the number in the division.
-    pub(crate) fn adapt_threads(&mut self) {
+    /// Lets the run measure its speed and switch to the fastest number of threads, up to the number in the division. The run begins with
+    /// `first` threads.
+    pub(crate) fn adapt_threads(&mut self, first: u32) {
         let most = self.division().threads();
-        self.thread_count = (most > 1).then(|| ThreadCount::new(most));
+        self.thread_count = (most > 1).then(|| ThreadCount::new(most, first));
     }
 
     /// Returns whether the run can change its number of threads.
     pub(crate) fn adapts_threads(&self) -> bool {
         self.thread_count.is_some()
+    }
+
+    /// Returns whether the run uses one thread and tries no other number.
+    pub(crate) fn prefers_one_thread(&self) -> bool {
+        self.thread_count.as_ref().is_some_and(ThreadCount::prefers_one)
     }
 
     pub(crate) fn division(&self) -> &Division {
@@ -329,7 +335,7 @@ mod tests {
     fn the_choice_of_threads_receives_the_packet_hops_of_each_stretch() {
         let experiment = parse(TWO_SWITCHES, &[]);
         let (mut partitions, mut windows) = two_partitions(&experiment);
-        windows.adapt_threads();
+        windows.adapt_threads(2);
         let (mut measured, mut most) = (0, 0);
         for _ in 0..20 {
             windows.density = DENSE;
@@ -350,7 +356,7 @@ mod tests {
         for threads in [1, 2] {
             let division = Division::new(&experiment, threads).expect("it has two switches");
             let mut windows = Windows::new(&experiment, division, Instant(1), Duration(1));
-            windows.adapt_threads();
+            windows.adapt_threads(2);
             assert_eq!(windows.adapts_threads(), threads > 1);
         }
     }

@@ -28,8 +28,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--threads",
         default="auto",
         metavar="N",
-        help="number of threads; auto tries up to one thread per core during the run and keeps the fastest "
-        "number; results do not depend on it; default: auto",
+        help="number of threads; auto uses up to one per core, as many as are free and make the run faster; "
+        "results do not depend on it; default: auto",
     )
     add_by(parser)
     add_verify(parser, "if the folder already holds this run, check its files by hash, not only by size")
