@@ -50,8 +50,15 @@ impl FreeCores {
     /// Waits for the end of the measurement and returns the number of free cores. The calling thread needs one of them itself if it also
     /// had to wait for its core.
     pub(crate) fn count(self) -> u32 {
-        let free = self.threads.into_iter().map(|thread| u32::from(thread.join().unwrap_or(false))).sum();
-        others(free, share(waited().saturating_sub(self.waited), self.begun.elapsed()))
+        self.count_after(waited())
+    }
+
+    /// Counts the free cores like [`Self::count`], if the calling thread has now waited for `waited`.
+    fn count_after(self, waited: Duration) -> u32 {
+        let free =
+            self.threads.into_iter().map(|thread| u32::from(thread.join().unwrap_or(false))).sum::<u32>();
+        let has_core = share(waited.saturating_sub(self.waited), self.begun.elapsed()) <= MOST_WAITED;
+        if has_core { free } else { free.saturating_sub(1) }
     }
 
     /// Returns a measurement that is over and has found this number of free cores, and one used core.
@@ -93,11 +100,6 @@ fn is_free(waited: impl IntoIterator<Item = f64>) -> bool {
     })
 }
 
-/// Returns the number of free cores for other threads, if `free` cores are free and the calling thread waited this share of the time.
-fn others(free: u32, waited: f64) -> u32 {
-    if waited <= MOST_WAITED { free } else { free.saturating_sub(1) }
-}
-
 fn share(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64()
 }
@@ -125,7 +127,12 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_for_its_core_needs_one_of_the_free_cores() {
-        assert_eq!([others(2, 0.25), others(2, 0.26), others(0, 0.5)], [2, 1, 0]);
+        for (free, waited, others) in [(2, 900, 2), (2, 1_100, 1), (0, 2_000, 0)] {
+            // The measurement began four seconds ago, when the thread had waited for one second.
+            let begun = Clock::now().checked_sub(Duration::from_secs(4)).expect("the clock is later");
+            let cores = FreeCores { begun, waited: Duration::from_secs(1), ..FreeCores::known(free) };
+            assert_eq!(cores.count_after(Duration::from_millis(1_000 + waited)), others, "{waited} ms");
+        }
     }
 
     #[test]
@@ -142,17 +149,17 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_that_sleeps_does_not_wait_for_a_core_and_one_of_many_does() {
+    fn one_of_many_threads_waits_most_of_the_time() {
         if !fs::exists("/proc/thread-self/schedstat").unwrap_or_default() {
             return;
         }
         let cores = thread::available_parallelism().map_or(1, usize::from);
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..4 * cores).map(|_| scope.spawn(share_waited)).collect();
+            let threads: Vec<_> = (0..8 * cores).map(|_| scope.spawn(share_waited)).collect();
             let shares = threads.into_iter().map(|thread| thread.join().expect("it spins"));
             let sum: f64 = shares.sum();
-            // On each core, four threads spin; the first to start may run alone at first.
-            assert!(sum > cores as f64, "{sum} of {} threads waited", 4 * cores);
+            // On each core, eight threads spin; the first to start may run alone at first.
+            assert!(sum > 4.0 * cores as f64, "{sum} of {} threads waited", 8 * cores);
         });
     }
 }

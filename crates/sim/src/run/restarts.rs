@@ -37,7 +37,7 @@ pub(crate) struct Restarts {
 pub(crate) struct Done {
     /// Share of completed flows, or of the time to `stop.at`.
     pub(crate) completed: f64,
-    /// The larger of `completed` and the share of flows that have arrived; 1 if the total is not known.
+    /// Share of flows that have arrived, or of the time to `stop.at`; 1 if neither total is known.
     pub(crate) arrived: f64,
 }
 
@@ -173,6 +173,8 @@ mod tests {
         assert!(restarts.may_restart(arrived) && !restarts.may_restart(completed));
         restarts.begun = Clock::now().checked_sub(EARLY).expect("the clock is later");
         assert!(!restarts.may_restart(arrived) && restarts.may_restart(completed));
+        decide(&mut restarts, 1, false);
+        assert!(restarts.may_restart(arrived), "the run has just restarted");
     }
 
     #[test]
@@ -180,6 +182,7 @@ mod tests {
         let mut restarts = Restarts::idle(4);
         for wait in [80, 160, 320] {
             let before = Clock::now();
+            restarts.next = before;
             assert_eq!(decide(&mut restarts, 0, false), None);
             let next = restarts.next - before;
             assert!(next >= time::Duration::from_millis(wait), "{next:?}");
@@ -188,6 +191,7 @@ mod tests {
         let mut restarts = Restarts::idle(4);
         assert_eq!(restarts.decide(done(0.01), false), None);
         assert!(restarts.cores.is_none(), "no measurement is due");
+        assert_eq!(restarts.others, 3, "one thread runs on the core of the calling thread");
         restarts.next = Clock::now();
         restarts.decide(done(0.01), false);
         assert!(restarts.cores.is_some());

@@ -192,11 +192,11 @@ impl Simulation {
         }
     }
 
-    /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
+    /// Fires `events` events, or fewer if the run ends or restarts, and returns the progress. Fires some more events if the network is divided or
     /// switches run in time windows, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
     /// events here, so that the call also returns if nothing else happens. If a run that adapts its threads restarts, its progress falls.
     pub fn advance(&mut self, events: u64) -> Progress {
-        let mut enough = self.fired().saturating_add(events);
+        let enough = self.fired().saturating_add(events);
         while !self.done && self.fired() < enough {
             let most = match (&self.restarts, &self.windows) {
                 _ if self.captures.any() => CAUGHT,
@@ -220,7 +220,7 @@ impl Simulation {
                 self.judge();
             }
             if self.reconsider() {
-                enough = self.fired().saturating_add(events);
+                break;
             }
             self.write_captures();
         }
@@ -496,6 +496,7 @@ fn limit(experiment: &Experiment) -> Instant {
 mod tests {
     use super::*;
     use crate::network::testing::fabric;
+    use crate::run::thread_count::ThreadCount;
 
     #[test]
     fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {
@@ -561,14 +562,15 @@ mod tests {
         let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
         let mut simulation =
             Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
-        simulation.adapt_threads(4);
-        let mut seen = std::collections::BTreeMap::new();
-        while !simulation.advance(500).done {
-            let windows = simulation.windows.as_mut().expect("it is divided");
-            let threads = windows.threads();
+        let (mut count, mut seen) = (ThreadCount::new(4, 4), std::collections::BTreeMap::new());
+        loop {
+            let threads = count.threads();
             *seen.entry(threads).or_insert(0) += 1;
+            simulation.adapt_threads(threads);
+            if simulation.advance(500).done {
+                break;
+            }
             // Two threads are the fastest, by made-up rates.
-            let count = windows.thread_count.as_mut().expect("it adapts");
             let seconds = count.seconds();
             count.on_measured((seconds * if threads == 2 { 2e7 } else { 1e7 }) as u64, seconds);
         }

@@ -82,7 +82,7 @@ impl ThreadCount {
 
     /// Returns whether the run uses one thread and tries no other number.
     pub(crate) fn prefers_one(&self) -> bool {
-        self.threads() == 1 && self.trial.is_none()
+        self.current == 1 && self.trial.is_none()
     }
 
     /// Returns the remaining seconds until [`Self::on_measured`] can change the number of threads.
@@ -275,6 +275,16 @@ mod tests {
         run(&mut count, 1.0, |_, _| ONE);
         assert_eq!(count.threads(), 1);
         assert!(count.trial.is_none());
+    }
+
+    #[test]
+    fn a_trial_is_no_preference() {
+        for (current, trial, prefers) in
+            [(1, None, true), (1, Some(2), false), (2, None, false), (2, Some(1), false)]
+        {
+            let count = ThreadCount { current, trial, ..ThreadCount::new(2, 2) };
+            assert_eq!(count.prefers_one(), prefers, "{current} threads, in a trial of {trial:?}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Simulation {
         let (done, events, now) = (self.shares_done(), self.events(), self.now());
         let window = partition_window(&self.experiment).unwrap_or_default();
         let Some(restarts) = &mut self.restarts else { return false };
-        if self.done || !restarts.may_restart(done) {
+        if !restarts.may_restart(done) {
             self.restarts = None;
             return false;
         }
@@ -67,14 +67,18 @@ impl Simulation {
     /// Returns how much of the run is done.
     fn shares_done(&self) -> Done {
         let completed = self.fraction();
-        let expected = self.experiment.expected_flows().filter(|&flows| flows > 0);
-        let arrived = match (expected, self.experiment.stop.at) {
-            (Some(flows), None) => share(self.flows_started() as f64, flows as f64),
-            (None, None) => 1.0,
-            (_, Some(_)) => completed,
+        let arrived = if self.experiment.stop.at.is_some() {
+            completed
+        } else {
+            share_arrived(self.flows_started(), self.experiment.expected_flows())
         };
-        Done { completed, arrived: arrived.max(completed) }
+        Done { completed, arrived }
     }
+}
+
+/// Returns the share of flows that have arrived; 1 if the run expects no flows or an unknown number of them.
+fn share_arrived(arrived: u64, expected: Option<u64>) -> f64 {
+    expected.filter(|&flows| flows > 0).map_or(1.0, |flows| share(arrived as f64, flows as f64))
 }
 
 #[cfg(test)]
@@ -91,16 +95,6 @@ mod tests {
         Simulation { threads: threads as usize, restarts: Some(Restarts::idle(threads)), ..simulation }
     }
 
-    /// Makes a divided run measure that one thread is 1.1 times as fast as several.
-    fn measure_one_thread(simulation: &mut Simulation) {
-        let count = simulation.windows.as_mut().and_then(|windows| windows.thread_count.as_mut());
-        let count = count.expect("it adapts");
-        while !count.prefers_one() {
-            let rate = if count.threads() == 1 { 1.1e7 } else { 1e7 };
-            count.on_measured((count.seconds() * rate) as u64, count.seconds());
-        }
-    }
-
     #[test]
     fn a_run_that_adapts_is_divided_while_cores_are_free_and_only_time_tells() {
         let experiment = fabric(&[("workload.0.load", "0.8")]);
@@ -110,16 +104,17 @@ mod tests {
             (0, false, 1, 1, "no core is free"),
             (1, false, 4, 2, "a core is free"),
             (0, false, 4, 2, "two threads have not proved to be slow"),
-            (1, true, 4, 1, "one thread is as fast as two, but a core is free"),
-            (0, true, 1, 1, "one thread is as fast as two, and no core is free"),
+            (1, true, 4, 1, "one thread is the fastest, but a core is free"),
+            (0, true, 1, 1, "one thread is the fastest, and no core is free"),
             (3, false, 4, 4, "three cores are free"),
         ] {
-            if prefers_one {
-                measure_one_thread(&mut simulation);
+            if let Some(windows) = &mut simulation.windows {
+                windows.adapt_threads(if prefers_one { 1 } else { 2 });
             }
             let restarts = simulation.restarts.as_mut().expect("it may restart");
             (restarts.cores, restarts.discarded) = (Some(FreeCores::known(free)), 0.0);
-            simulation.advance(1_000);
+            // A divided run has one stretch, which is too short to change the number of threads.
+            simulation.advance(if simulation.partitions() > 1 { 1 } else { 1_000 });
             let running = simulation.windows.as_ref().map_or(1, Windows::threads);
             assert_eq!((simulation.partitions(), running), (partitions, threads), "{why}");
         }
@@ -127,6 +122,16 @@ mod tests {
         let mut alone = Simulation::new(experiment);
         alone.advance(u64::MAX);
         assert_eq!(simulation.finish().summary(), alone.finish().summary());
+    }
+
+    #[test]
+    fn free_cores_are_noticed_after_some_thousand_events() {
+        let mut simulation =
+            adapting(&fabric(&[("workload.0.load", "0.8"), ("workload.0.flows", "3000")]), 2);
+        simulation.restarts.as_mut().expect("it may restart").cores = Some(FreeCores::known(1));
+        assert!(!simulation.advance(u64::MAX).done, "the call ends with the restart");
+        assert_eq!(simulation.partitions(), 2);
+        assert!(simulation.advance(u64::MAX).done);
     }
 
     #[test]
@@ -173,6 +178,12 @@ mod tests {
     }
 
     #[test]
+    fn a_run_with_an_unknown_number_of_flows_may_be_almost_complete() {
+        let expected = [Some(40), Some(10), Some(0), None];
+        assert_eq!(expected.map(|flows| share_arrived(10, flows)), [0.25, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
     fn a_run_that_cannot_restart_is_divided_from_the_start() {
         let small = fabric(&[("workload.0.load", "0.01")]);
         let partitions = |experiment: &Experiment, threads| {
@@ -182,8 +193,17 @@ mod tests {
         let has_cores = thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
         assert_eq!(partitions(&small, 2), (1, has_cores));
         assert_eq!(partitions(&small, 1), (1, false), "it has only one thread");
+        let large = fabric(&[("workload.0.load", "0.0001"), ("topology.hosts_per_leaf", "600")]);
+        let (several, may_restart) = partitions(&large, 2);
+        assert!(several > 1 && !may_restart, "it has partitions even on one thread");
         let captured =
             fabric(&[("workload.0.load", "0.01"), ("measure.captures", "[{ name = 'a', hosts = '0' }]")]);
-        assert_eq!(partitions(&captured, 2), (2, false), "captures are written while the run goes on");
+        let simulation = Simulation::adapting(captured, 2, nowhere).expect("nowhere");
+        assert_eq!(
+            (simulation.partitions() > 1, simulation.restarts.is_some()),
+            (has_cores, false),
+            "captures are written while the run goes on"
+        );
+        assert_eq!(simulation.windows.is_some_and(|windows| windows.adapts_threads()), has_cores);
     }
 }
