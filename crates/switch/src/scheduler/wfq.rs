@@ -58,10 +58,12 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
 /// Tag that stands for the missing head of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Weighted fair queueing with the virtual time of GPS. Its cost is one pass over the port's queues per packet.
+/// Weighted fair queueing with the virtual time of GPS. Its cost is one pass over the waiting queues per packet.
 #[derive(Clone, Debug)]
 pub struct Wfq {
-    /// Finish tag of the packet at the head of each queue.
+    /// Bit *q* is set if a packet waits in queue *q*.
+    waiting: u64,
+    /// Finish tag of the packet at the head of each queue in `waiting`.
     heads: Box<[u128]>,
     /// Finish tags of the packets behind the head of each queue.
     behind: Box<[Ring<u128>]>,
@@ -78,15 +80,18 @@ impl Wfq {
         assert!(weights.len() <= 64, "the busy queues are the bits of one word");
         assert!(weights.iter().all(|&weight| weight > 0), "a queue without weight would never send");
         Self {
-            heads: vec![NO_TAG; weights.len()].into(),
+            waiting: 0,
+            heads: vec![0; weights.len()].into(),
             behind: weights.iter().map(|_| Ring::new()).collect(),
             gps: Gps {
                 rate,
                 virtual_time: 0,
                 queues: weights.iter().map(|&weight| (weight, 0)).collect(),
+                latest: 0,
                 busy: 0,
                 weights: 0,
                 next: NO_TAG,
+                rest: 0,
                 on_wire: Sending::default(),
             },
         }
@@ -98,6 +103,7 @@ impl Scheduler for Wfq {
     fn on_enqueue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) {
         let tag = self.gps.arrival(now, queue, size);
         if queues[queue].packets == 1 {
+            self.waiting |= 1 << queue;
             self.heads[queue] = tag;
         } else {
             self.behind[queue].push(tag);
@@ -106,21 +112,32 @@ impl Scheduler for Wfq {
 
     #[inline(always)]
     fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
-        earliest(&self.heads, may)
+        let mut rest = self.waiting & may.bits();
+        let (mut queue, mut earliest) = (None, NO_TAG);
+        while rest != 0 {
+            let other = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if self.heads[other] < earliest {
+                (queue, earliest) = (Some(other), self.heads[other]);
+            }
+        }
+        queue
     }
 
     #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, _queues: &[QueueState]) -> bool {
         self.gps.departure(now, size);
-        self.heads[queue] = self.behind[queue].pop().unwrap_or(NO_TAG);
+        match self.behind[queue].pop() {
+            Some(tag) => self.heads[queue] = tag,
+            None => self.waiting &= !(1 << queue),
+        }
         // WFQ has no rounds. MQ-ECN's rule for WFQ (§3.4) reads the weights of the busy queues instead.
         false
     }
 
     #[inline(always)]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        self.gps.arrival(now, queue, size);
-        self.gps.departure(now, size);
+        self.gps.pass(now, queue, size);
         Some(false)
     }
 
@@ -136,6 +153,8 @@ struct Gps {
     virtual_time: u128,
     /// Weight of each queue, and the virtual time at which GPS has sent all packets of the queue that have arrived so far.
     queues: Box<[(u32, u128)]>,
+    /// Largest finish tag so far.
+    latest: u128,
     /// Bit *q* is set if GPS still serves queue *q*.
     busy: u64,
     /// Sum of the weights of the queues in `busy`.
@@ -143,6 +162,8 @@ struct Gps {
     /// Lower bound on the virtual time at which GPS next empties a queue in `busy`. An arrival can delay that time, but the bound is
     /// recomputed only once virtual time reaches the bound.
     next: u128,
+    /// Work of the link that virtual time does not include yet, because it is less than `weights`.
+    rest: u64,
     on_wire: Sending,
 }
 
@@ -159,18 +180,42 @@ impl Gps {
     /// Returns the finish tag of an arriving packet, PG §III: F = max(F of its predecessor, V(now)) + L/w.
     #[inline(always)]
     fn arrival(&mut self, now: Instant, queue: usize, size: Bytes) -> u128 {
-        let since = now.saturating_since(self.on_wire.since);
-        let done = u128::from(since.0) * u128::from(self.rate.0);
-        self.count(u64::try_from(done).unwrap_or(u64::MAX).min(self.on_wire.work));
+        self.count(self.done(now));
         let (weight, finish) = self.queues[queue];
         let tag = self.virtual_time.max(finish) + span(size, weight);
         self.queues[queue].1 = tag;
+        self.latest = self.latest.max(tag);
         if finish <= self.virtual_time {
             self.busy |= 1 << queue;
             self.weights += u64::from(weight);
             self.next = self.next.min(tag);
         }
         tag
+    }
+
+    /// Has the effects of [`Self::arrival`] and [`Self::departure`] of one packet, when no other packet waits.
+    #[inline(always)]
+    fn pass(&mut self, now: Instant, queue: usize, size: Bytes) {
+        if self.done(now) < self.on_wire.work {
+            self.arrival(now, queue, size);
+            self.departure(now, size);
+            return;
+        }
+        // The link has done all its work, and so has GPS, which does the same work in the same time. Virtual time is then the largest tag.
+        self.virtual_time = self.latest;
+        let (weight, finish) = &mut self.queues[queue];
+        *finish = self.latest + span(size, *weight);
+        (self.busy, self.weights, self.rest) = (1 << queue, u64::from(*weight), 0);
+        (self.latest, self.next) = (*finish, *finish);
+        self.on_wire = Sending { since: now, work: work(size), counted: 0 };
+    }
+
+    /// Returns the work of the link on the packet on the wire by the time `now`.
+    #[inline(always)]
+    fn done(&self, now: Instant) -> u64 {
+        let since = now.saturating_since(self.on_wire.since);
+        let done = u128::from(since.0) * u128::from(self.rate.0);
+        u64::try_from(done).unwrap_or(u64::MAX).min(self.on_wire.work)
     }
 
     /// Changes the rate. The transmission of the packet on the wire continues at the old rate, but virtual time advances at once by the
@@ -192,7 +237,7 @@ impl Gps {
     /// `done` is the total work on the current packet so far.
     #[inline(always)]
     fn count(&mut self, done: u64) {
-        let mut work = done - self.on_wire.counted;
+        let mut work = done - self.on_wire.counted + std::mem::take(&mut self.rest);
         self.on_wire.counted = done;
         // Tags are rounded down, so GPS may finish early by less than 10⁻¹² B per packet and unit of weight.
         while work > 0 && self.weights > 0 {
@@ -206,6 +251,7 @@ impl Gps {
                 }
                 _ => {
                     self.virtual_time += u128::from(work / self.weights);
+                    self.rest = work % self.weights;
                     work = 0;
                 }
             }
@@ -227,5 +273,28 @@ impl Gps {
                 self.busy &= !(1 << queue);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::Duration;
+
+    use super::*;
+
+    #[test]
+    fn gps_is_idle_when_the_link_is() {
+        let rate = Rate::from_gbps(100);
+        let mut gps = Wfq::new(&[1; 4], rate).gps;
+        (0..3).for_each(|queue| _ = gps.arrival(Instant::ZERO, queue, Bytes(1_000)));
+        gps.departure(Instant::ZERO, Bytes(1_000));
+        // In 1 ns, the link does 10¹⁴ of work, which three queues cannot share equally.
+        gps.arrival(Instant(1_000), 3, Bytes(1_000));
+        for packet in 1..4 {
+            gps.departure(Instant::ZERO + Duration::from_nanos(80) * packet, Bytes(1_000));
+        }
+        assert_eq!((gps.weights, gps.busy.count_ones()), (4, 4));
+        gps.count(gps.on_wire.work);
+        assert_eq!((gps.weights, gps.virtual_time), (0, gps.latest));
     }
 }

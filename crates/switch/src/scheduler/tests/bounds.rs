@@ -96,6 +96,30 @@ proptest! {
         prop_assert!((end - gps).abs() < ROUNDING, "ends at {} and not at {}", end, gps);
     }
 
+    /// A packet that passes through an idle link leaves the state that it leaves if it joins its queue and is sent at once.
+    #[test]
+    fn packets_may_pass_through_an_idle_link((above, below, arrivals) in nested()) {
+        let config = strict_above(above, below);
+        let [mut passes, mut joins] = [Link::new(&config), Link::new(&config)];
+        let mut pending = arrivals.iter().peekable();
+        loop {
+            while let Some(&Arrival { at, queue, size }) = pending.next_if(|arrival| arrival.at < joins.now) {
+                passes.arrive_at(at, queue, size.0);
+                joins.arrive_at(at, queue, size.0);
+            }
+            if joins.queues.iter().any(|queue| queue.packets > 0) {
+                prop_assert_eq!(passes.serve(), joins.serve());
+                continue;
+            }
+            let Some(&Arrival { at, queue, size }) = pending.next() else { break };
+            joins.now = at;
+            joins.arrive(queue, size.0);
+            let sent = joins.serve().expect("a packet waits");
+            prop_assert_eq!(passes.scheduler.pass(at, queue, size), Some(sent.ends_turn));
+            (passes.now, passes.arrived) = (sent.finish, joins.arrived);
+        }
+    }
+
     #[test]
     fn strict_priority_never_serves_a_lower_queue_while_a_higher_one_waits((above, below, arrivals) in nested()) {
         let config = strict_above(above, below);
