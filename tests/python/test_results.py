@@ -119,7 +119,7 @@ class Broken:
         """Return the memory of one route in a switch, as JSON."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
-    def simulate(self, _folder: Path, _threads: int) -> "Broken":
+    def simulate(self, _folder: Path, _threads: int, _adapts: bool) -> "Broken":
         """Return this object as the simulation."""
         return self
 
