@@ -294,6 +294,13 @@ mod tests {
             gps.departure(Instant::ZERO + Duration::from_nanos(80) * packet, Bytes(1_000));
         }
         assert_eq!((gps.weights, gps.busy.count_ones()), (4, 4));
+        assert!(gps.rest > 0);
+        let [mut passes, mut joins] = [gps.clone(), gps.clone()];
+        let idle = Instant::ZERO + Duration::from_nanos(80) * 4;
+        passes.pass(idle, 1, Bytes(500));
+        joins.arrival(idle, 1, Bytes(500));
+        joins.departure(idle, Bytes(500));
+        assert_eq!(format!("{passes:?}"), format!("{joins:?}"));
         gps.count(gps.on_wire.work);
         assert_eq!((gps.weights, gps.virtual_time), (0, gps.latest));
     }
