@@ -12,6 +12,7 @@ use crate::run::stretch::Clock;
 #[derive(Debug)]
 pub(crate) struct FreeCores {
     threads: Vec<JoinHandle<bool>>,
+    /// Time at which the measurement began.
     pub(crate) begun: Clock,
     /// Time for which the calling thread had waited for a core when the measurement began.
     waited: Duration,
@@ -40,11 +41,6 @@ impl FreeCores {
     /// Returns whether the measurement is over.
     pub(crate) fn is_over(&self) -> bool {
         self.threads.iter().all(JoinHandle::is_finished)
-    }
-
-    /// Returns the wall time since the measurement began.
-    pub(crate) fn age(&self) -> Duration {
-        self.begun.elapsed()
     }
 
     /// Waits for the end of the measurement and returns the number of free cores. The calling thread needs one of them itself if it also

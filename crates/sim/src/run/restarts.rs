@@ -16,6 +16,8 @@ use crate::run::stretch::Clock;
 pub(crate) struct Restarts {
     /// Maximum number of threads besides the first.
     others: u32,
+    /// Length of a time window of partitions.
+    window: Duration,
     /// Measurement under way; `None` between two measurements.
     pub(crate) cores: Option<FreeCores>,
     /// Time of the next measurement, unless one is under way.
@@ -28,7 +30,7 @@ pub(crate) struct Restarts {
     pub(crate) discarded: f64,
     /// Time of the last restart, or of the start of the run.
     begun: Clock,
-    /// Number of events and simulated time at the last call of [`Self::events_per`].
+    /// Number of events and simulated time at the last call of [`Self::events_per_window`].
     seen: (u64, Instant),
 }
 
@@ -58,11 +60,12 @@ const OLDEST: time::Duration = time::Duration::from_millis(500);
 const FIRST_WAIT: time::Duration = time::Duration::from_millis(80);
 
 impl Restarts {
-    /// Returns the restarts of a run on up to `threads` threads.
-    pub(crate) fn new(threads: u32) -> Self {
+    /// Returns the restarts of a run on up to `threads` threads, whose partitions would run in time windows of this length.
+    pub(crate) fn new(threads: u32, window: Duration) -> Self {
         let now = Clock::now();
         Self {
             others: threads - 1,
+            window,
             cores: None,
             next: now,
             wait: FIRST_WAIT,
@@ -75,9 +78,9 @@ impl Restarts {
 
     /// Returns the restarts of a run that begins no measurement for an hour.
     #[cfg(test)]
-    pub(crate) fn idle(threads: u32) -> Self {
+    pub(crate) fn idle(threads: u32, window: Duration) -> Self {
         let next = Clock::now() + time::Duration::from_secs(3_600);
-        Self { next, ..Self::new(threads) }
+        Self { next, ..Self::new(threads, window) }
     }
 
     /// Returns whether a run that is done to this share may restart.
@@ -100,11 +103,10 @@ impl Restarts {
         Some(1 + free)
     }
 
-    /// Returns the mean number of events per time window of this length since the last call. `events` is the number of events up to the
-    /// time `now`.
-    pub(crate) fn events_per(&mut self, window: Duration, events: u64, now: Instant) -> f64 {
+    /// Returns the mean number of events per time window since the last call. `events` is the number of events up to the time `now`.
+    pub(crate) fn events_per_window(&mut self, events: u64, now: Instant) -> f64 {
         let (before, begun) = std::mem::replace(&mut self.seen, (events, now));
-        (events - before) as f64 * window.as_secs_f64() / (now - begun).as_secs_f64()
+        (events - before) as f64 * self.window.as_secs_f64() / (now - begun).as_secs_f64()
     }
 
     /// Returns the number of free cores if a measurement has ended since the last call. Begins a measurement if one is due.
@@ -118,7 +120,7 @@ impl Restarts {
             Some(cores) if cores.is_over() => {
                 self.next = now + self.wait;
                 self.wait *= 2;
-                (cores.age() <= OLDEST).then(|| cores.count())
+                (cores.begun.elapsed() <= OLDEST).then(|| cores.count())
             }
             cores => {
                 self.cores = cores;
@@ -131,6 +133,10 @@ impl Restarts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn idle() -> Restarts {
+        Restarts::idle(4, Duration(10))
+    }
 
     fn done(share: f64) -> Done {
         Done { completed: share, arrived: share }
@@ -145,20 +151,20 @@ mod tests {
     #[test]
     fn a_run_restarts_with_partitions_for_free_cores_and_undivided_without_them() {
         for (free, undivided, divided) in [(0, None, Some(1)), (1, Some(2), None), (3, Some(4), None)] {
-            assert_eq!(decide(&mut Restarts::idle(4), free, false), undivided, "{free} free cores");
-            assert_eq!(decide(&mut Restarts::idle(4), free, true), divided, "{free} free cores");
+            assert_eq!(decide(&mut idle(), free, false), undivided, "{free} free cores");
+            assert_eq!(decide(&mut idle(), free, true), divided, "{free} free cores");
         }
     }
 
     #[test]
     fn a_run_restarts_at_most_three_times_and_repeats_at_most_a_tenth() {
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         for is_divided in [false, true, false] {
             assert!(restarts.may_restart(done(0.0)));
             decide(&mut restarts, u32::from(!is_divided), is_divided);
         }
         assert!(!restarts.may_restart(done(0.0)));
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         assert!(restarts.may_restart(done(0.1)) && !restarts.may_restart(done(0.101)));
         decide(&mut restarts, 1, false);
         assert!(restarts.may_restart(done(0.089)) && !restarts.may_restart(done(0.091)));
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn after_a_tenth_of_a_second_flows_that_have_arrived_count() {
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         let (completed, arrived) =
             (Done { completed: 0.2, arrived: 0.0 }, Done { completed: 0.0, arrived: 1.0 });
         restarts.begun = Clock::now() + EARLY;
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn times_between_measurements_double() {
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         for wait in [80, 160, 320] {
             let before = Clock::now();
             restarts.next = before;
@@ -188,7 +194,7 @@ mod tests {
             assert!(next >= time::Duration::from_millis(wait), "{next:?}");
             assert_eq!(restarts.wait, time::Duration::from_millis(2 * wait));
         }
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         assert_eq!(restarts.decide(done(0.01), false), None);
         assert!(restarts.cores.is_none(), "no measurement is due");
         assert_eq!(restarts.others, 3, "one thread runs on the core of the calling thread");
@@ -199,16 +205,16 @@ mod tests {
 
     #[test]
     fn the_events_of_a_window_are_counted_since_the_last_call() {
-        let mut restarts = Restarts::idle(4);
-        let mut events_per_10 = |events, now| restarts.events_per(Duration(10), events, Instant(now));
-        assert_eq!([events_per_10(1_000, 100), events_per_10(1_050, 200)].map(f64::round), [100.0, 5.0]);
+        let mut restarts = idle();
+        let mut per_window = |events, now| restarts.events_per_window(events, Instant(now));
+        assert_eq!([per_window(1_000, 100), per_window(1_050, 200)].map(f64::round), [100.0, 5.0]);
         decide(&mut restarts, 1, false);
-        assert_eq!(restarts.events_per(Duration(10), 60, Instant(300)).round(), 2.0, "the run has restarted");
+        assert_eq!(restarts.events_per_window(60, Instant(300)).round(), 2.0, "the run has restarted");
     }
 
     #[test]
     fn an_old_measurement_does_not_count() {
-        let mut restarts = Restarts::idle(4);
+        let mut restarts = idle();
         let mut cores = FreeCores::known(1);
         cores.begun = Clock::now().checked_sub(OLDEST).expect("the clock is later");
         restarts.cores = Some(cores);
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn a_measurement_that_is_not_over_continues() {
         let (cores, end) = FreeCores::endless();
-        let mut restarts = Restarts { cores: Some(cores), ..Restarts::idle(4) };
+        let mut restarts = Restarts { cores: Some(cores), ..idle() };
         assert_eq!(restarts.decide(done(0.01), true), None);
         assert!(restarts.cores.is_some());
         drop(end);

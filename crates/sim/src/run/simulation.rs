@@ -192,9 +192,10 @@ impl Simulation {
         }
     }
 
-    /// Fires `events` events, or fewer if the run ends or restarts, and returns the progress. Fires some more events if the network is divided or
-    /// switches run in time windows, because a window is not interrupted. Samples, records of traces and searches for deadlocks count as
-    /// events here, so that the call also returns if nothing else happens. If a run that adapts its threads restarts, its progress falls.
+    /// Fires `events` events, or fewer if the run ends or restarts, and returns the progress. Fires some more events if the network is
+    /// divided or switches run in time windows, because a window is not interrupted. Samples, records of traces and searches for deadlocks
+    /// count as events here, so that the call also returns if nothing else happens. If a run that adapts its threads restarts, its progress
+    /// falls.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.fired().saturating_add(events);
         while !self.done && self.fired() < enough {
@@ -498,6 +499,14 @@ mod tests {
     use crate::network::testing::fabric;
     use crate::run::thread_count::ThreadCount;
 
+    /// Runs a simulation of `experiment` to its end, and compares its summary with that of an undivided run.
+    pub(super) fn assert_ends_as_if_undivided(mut simulation: Simulation, experiment: Experiment) {
+        simulation.advance(u64::MAX);
+        let mut alone = Simulation::new(experiment);
+        alone.advance(u64::MAX);
+        assert_eq!(simulation.finish().summary(), alone.finish().summary());
+    }
+
     #[test]
     fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {
         // A packet of 1,500 bytes takes 1.2 us on each of four links, and its acknowledgement has three or four events as well. At 80 %
@@ -511,10 +520,7 @@ mod tests {
             simulation.judge();
             assert_eq!(simulation.partitions(), partitions, "at a load of {load}");
             assert!(simulation.progress().events >= before, "it has come as far");
-            simulation.advance(u64::MAX);
-            let mut alone = Simulation::new(experiment);
-            alone.advance(u64::MAX);
-            assert_eq!(simulation.finish().summary(), alone.finish().summary());
+            assert_ends_as_if_undivided(simulation, experiment);
         }
     }
 
@@ -576,8 +582,6 @@ mod tests {
         }
         assert!([1, 2, 4].iter().all(|threads| seen.contains_key(threads)), "{seen:?}");
         assert!(seen[&2] > seen[&4], "the fastest is kept: {seen:?}");
-        let mut alone = Simulation::new(experiment);
-        alone.advance(u64::MAX);
-        assert_eq!(simulation.finish().summary(), alone.finish().summary());
+        assert_ends_as_if_undivided(simulation, experiment);
     }
 }

@@ -64,7 +64,7 @@ impl Scheduler for SelfClocked {
 
     #[inline(always)]
     fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
-        earliest(&self.heads, may)
+        earliest(&self.heads, (0..self.heads.len()).filter(|&queue| may.has(queue)))
     }
 
     #[inline(always)]

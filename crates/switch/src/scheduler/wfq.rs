@@ -42,17 +42,27 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// Returns the queue in `may` whose head has the smallest finish tag; in a tie, the queue with the lowest number. Empty queues have the
-/// tag [`NO_TAG`].
+/// Returns the queue in `among` whose head has the smallest finish tag; in a tie, the first of them. Empty queues have the tag
+/// [`NO_TAG`].
 #[inline(always)]
-pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
-    let (mut queue, mut earliest) = (0, NO_TAG);
-    for (other, &tag) in tags.iter().enumerate() {
-        if tag < earliest && may.has(other) {
-            (queue, earliest) = (other, tag);
+pub(super) fn earliest(tags: &[u128], among: impl Iterator<Item = usize>) -> Option<usize> {
+    let (mut queue, mut earliest) = (None, NO_TAG);
+    for other in among {
+        if tags[other] < earliest {
+            (queue, earliest) = (Some(other), tags[other]);
         }
     }
-    (earliest != NO_TAG).then_some(queue)
+    queue
+}
+
+/// Returns the numbers of the bits that are set, in ascending order.
+#[inline(always)]
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(first)
+    })
 }
 
 /// Tag that stands for the missing head of an empty queue.
@@ -112,16 +122,7 @@ impl Scheduler for Wfq {
 
     #[inline(always)]
     fn select(&mut self, _now: Instant, _queues: &[QueueState], may: impl May) -> Option<usize> {
-        let mut rest = self.waiting & may.bits();
-        let (mut queue, mut earliest) = (None, NO_TAG);
-        while rest != 0 {
-            let other = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            if self.heads[other] < earliest {
-                (queue, earliest) = (Some(other), self.heads[other]);
-            }
-        }
-        queue
+        earliest(&self.heads, ones(self.waiting & may.bits()))
     }
 
     #[inline(always)]
@@ -261,11 +262,8 @@ impl Gps {
     /// Updates the set of queues that GPS still serves, and the next finish time.
     fn find_next(&mut self) {
         (self.weights, self.next) = (0, NO_TAG);
-        let mut rest = self.busy;
-        while rest != 0 {
-            let queue = rest.trailing_zeros();
-            rest &= rest - 1;
-            let (weight, finish) = self.queues[queue as usize];
+        for queue in ones(self.busy) {
+            let (weight, finish) = self.queues[queue];
             if finish > self.virtual_time {
                 self.weights += u64::from(weight);
                 self.next = self.next.min(finish);

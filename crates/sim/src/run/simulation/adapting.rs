@@ -8,7 +8,7 @@ use shallows_measure::{Captures, Sink};
 use shallows_scenario::Experiment;
 
 use super::{Simulation, share};
-use crate::network::division::{Division, partition_window};
+use crate::network::division::Division;
 use crate::run::restarts::{Done, Restarts};
 use crate::run::windows::DENSE;
 use crate::run::world::pace::Execution;
@@ -28,15 +28,16 @@ impl Simulation {
         let captures = Captures::simulated(&experiment, open)?;
         // A quota of the system may allow fewer cores than the machine has.
         let threads = threads.min(thread::available_parallelism().map_or(1, NonZero::get) as u32);
-        let most = Division::new(&experiment, threads).map_or(1, |division| division.threads());
+        let several = Division::new(&experiment, threads).ok().filter(|division| division.threads() > 1);
         let one = Division::new(&experiment, 1).ok().filter(|division| division.partitions() == 1);
-        if most == 1 || one.is_none() || captures.any() {
+        let may_restart = one.is_some() && !captures.any();
+        let Some(several) = several.filter(|_| may_restart) else {
             let mut built = Self::for_threads(experiment, threads, captures);
             built.adapt_threads(threads);
             return Ok(built);
-        }
+        };
         let mut built = Self::build(experiment, one, Execution::default(), captures, threads);
-        built.restarts = Some(Restarts::new(most));
+        built.restarts = Some(Restarts::new(several.threads(), several.window()));
         Ok(built)
     }
 
@@ -47,13 +48,12 @@ impl Simulation {
             return false;
         }
         let (done, events, now) = (self.shares_done(), self.events(), self.now());
-        let window = partition_window(&self.experiment).unwrap_or_default();
         let Some(restarts) = &mut self.restarts else { return false };
         if !restarts.may_restart(done) {
             self.restarts = None;
             return false;
         }
-        let is_dense = restarts.events_per(window, events, now) >= DENSE as f64;
+        let is_dense = restarts.events_per_window(events, now) >= DENSE as f64;
         if self.windows.as_ref().map_or(!is_dense, |windows| !windows.prefers_one_thread()) {
             return false;
         }
@@ -84,7 +84,9 @@ fn share_arrived(arrived: u64, expected: Option<u64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::nowhere;
+    use super::super::tests::assert_ends_as_if_undivided;
     use super::*;
+    use crate::network::division::partition_window;
     use crate::network::testing::fabric;
     use crate::run::free_cores::FreeCores;
     use crate::run::windows::Windows;
@@ -92,7 +94,12 @@ mod tests {
     /// Builds the network for a run on up to `threads` threads, whatever the number of cores. The run measures no free cores.
     fn adapting(experiment: &Experiment, threads: u32) -> Simulation {
         let simulation = Simulation::new(experiment.clone());
-        Simulation { threads: threads as usize, restarts: Some(Restarts::idle(threads)), ..simulation }
+        let window = partition_window(experiment).expect("it can be divided");
+        Simulation {
+            threads: threads as usize,
+            restarts: Some(Restarts::idle(threads, window)),
+            ..simulation
+        }
     }
 
     #[test]
@@ -118,10 +125,7 @@ mod tests {
             let running = simulation.windows.as_ref().map_or(1, Windows::threads);
             assert_eq!((simulation.partitions(), running), (partitions, threads), "{why}");
         }
-        simulation.advance(u64::MAX);
-        let mut alone = Simulation::new(experiment);
-        alone.advance(u64::MAX);
-        assert_eq!(simulation.finish().summary(), alone.finish().summary());
+        assert_ends_as_if_undivided(simulation, experiment);
     }
 
     #[test]
