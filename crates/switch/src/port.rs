@@ -111,29 +111,27 @@ impl<T: Copy + Default> Port<T> {
         &mut self,
         now: Instant,
         entry: impl Into<Entry>,
-        mut header: Header,
+        header: Header,
         payload: T,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
-        let entry = entry.into();
+        let Entry { ingress, found } = entry.into();
+        let held = Held::new(ingress, 0, Memory::default());
+        let mut item = Item { header, payload, enqueued_at: now, held };
         let fate = match queues {
-            Queues::One(queue) => edge.receive(queue, now, entry, (&mut header, payload), buffer, dropped),
+            Queues::One(queue) => edge.receive(queue, now, &mut item, found, buffer, dropped),
             Queues::Elaborate(queues) => {
-                // This branch uses a copy, so that the header of the other branch stays in registers.
-                let mut own = header;
-                let packet = (&mut own, payload);
-                let fate = edge.receive_elaborate(queues, now, entry, packet, buffer, dropped);
-                header = own;
+                // This branch uses a copy, so that the item of the other branch stays in registers.
+                let mut own = item;
+                let fate = edge.receive_elaborate(queues, now, &mut own, found, buffer, dropped);
+                item = own;
                 fate
             }
         };
         match fate {
-            Fate::Sent { finish, queue } => {
-                let held = Held::new(entry.ingress, queue, Memory::default());
-                Arrival::Sent(Departure { header, payload, held, finish })
-            }
+            Fate::Sent => Arrival::Sent(Departure::of(&item, edge.busy_until)),
             Fate::Queued => Arrival::Queued,
             Fate::Dropped => Arrival::Dropped,
         }

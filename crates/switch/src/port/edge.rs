@@ -4,7 +4,7 @@ use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::counters::Books;
-use super::interface::{Departure, EgressDrop, Entry};
+use super::interface::{Departure, EgressDrop};
 use super::waiting::{Elaborate, Known, Waiting};
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
@@ -37,7 +37,8 @@ pub(super) struct Edge {
 /// Outcome for an arriving packet. A packet that is sent at once is always the arriving one, because no other packet waits before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    Sent { finish: Instant, queue: usize },
+    /// The packet is on the wire until `busy_until`.
+    Sent,
     Queued,
     Dropped,
 }
@@ -81,71 +82,68 @@ impl Edge {
         &mut self,
         Elaborate { around, discipline }: &mut Elaborate<T>,
         now: Instant,
-        entry: Entry,
-        packet: (&mut Header, T),
+        item: &mut Item<T>,
+        found: Option<Memory>,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Fate {
         with_discipline!(discipline, discipline => {
-            self.receive(&mut Known { around, discipline }, now, entry, packet, buffer, dropped)
+            self.receive(&mut Known { around, discipline }, now, item, found, buffer, dropped)
         })
     }
 
-    /// Handles an arriving packet, and sets in its header the marks that the markers choose.
+    /// Handles an arriving packet. Sets in `item` the marks that the markers choose, and the queue and memory of the packet. `found` is the
+    /// memory that [`super::Port::room`] has found, if any.
     #[inline(always)]
     pub(super) fn receive<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
-        Entry { ingress, found }: Entry,
-        (header, payload): (&mut Header, T),
+        item: &mut Item<T>,
+        found: Option<Memory>,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Fate {
         // Push out packets until the arriving one has room.
-        while let Some(Left { item, queue, .. }) = waiting.push_out(now, header) {
+        while let Some(Left { item, queue, .. }) = waiting.push_out(now, &item.header) {
             self.free(queue, item.header.size(), item.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
             dropped.extend([item.payload]);
         }
-        let queue = match waiting.place(now, header) {
+        let queue = match waiting.place(now, &item.header) {
             Ok(queue) => queue,
             Err(reason) => {
                 self.books.received += 1;
                 self.books.rare().dropped[reason as usize] += 1;
-                dropped.extend([payload]);
+                dropped.extend([item.payload]);
                 return Fate::Dropped;
             }
         };
-        let memory = match self.admit(waiting, now, queue, header, found, buffer) {
+        let memory = match self.admit(waiting, now, queue, &mut item.header, found, buffer) {
             Admission::Join(memory) => memory,
             Admission::Drop(reason) => {
                 self.count(waiting, queue).rare().dropped[reason as usize] += 1;
-                dropped.extend([payload]);
+                dropped.extend([item.payload]);
                 return Fate::Dropped;
             }
         };
+        item.held = Held::new(item.held.ingress(), queue, memory);
+        let size = item.header.size();
         let idle = self.is_idle(now);
-        if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
+        if idle && let Some(ends_turn) = waiting.pass(now, queue, size) {
             // The packet passes through the port without joining its queue, because it would free its memory at once.
-            let item =
-                Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
             if ends_turn && self.hears.includes(Hears::TURNS) {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
-            let Some(Departure { header: marked, finish, .. }) = departs else {
-                dropped.extend([payload]);
+            if !departs {
+                dropped.extend([item.payload]);
                 return Fate::Dropped;
-            };
-            *header = marked;
-            return Fate::Sent { finish, queue };
+            }
+            return Fate::Sent;
         }
-        self.hold(queue, header.size(), memory, buffer);
-        waiting.enqueue(
-            queue,
-            Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) },
-        );
+        self.hold(queue, size, memory, buffer);
+        waiting.enqueue(queue, *item);
         if !idle {
             if self.halted && waiting.may_send(queue) {
                 self.go_on(now);
@@ -153,9 +151,9 @@ impl Edge {
             return Fate::Queued;
         }
         match self.transmit_out_of_line(waiting, now, buffer, dropped) {
-            Some(Departure { header: marked, finish, .. }) => {
-                *header = marked;
-                Fate::Sent { finish, queue }
+            Some(Departure { header, .. }) => {
+                item.header = header;
+                Fate::Sent
             }
             None if self.total.backlog.0 > 0 => Fate::Queued,
             None => Fate::Dropped,
@@ -204,23 +202,23 @@ impl Edge {
                 self.busy_until = ready;
                 return None;
             }
-            let Some(Left { item, queue, ends_turn }) = waiting.dequeue(now) else {
+            let Some(Left { mut item, queue, ends_turn }) = waiting.dequeue(now) else {
                 // Any packet that still waits is in a paused queue.
                 self.halted = self.total.backlog.0 > 0;
                 break;
             };
             let size = item.header.size();
             self.free(queue, size, item.held.memory(), buffer);
-            let departs = self.depart(waiting, now, queue, item, buffer);
-            let slot_used = departs.is_some() || self.egress_drop == EgressDrop::Slot;
+            let departs = self.depart(waiting, now, queue, &mut item, buffer);
+            let slot_used = departs || self.egress_drop == EgressDrop::Slot;
             if slot_used {
                 waiting.spend(now, size);
             }
             if ends_turn && self.hears.includes(Hears::TURNS) {
                 self.tell(waiting, queue, buffer, |marker, port| marker.on_turn(now, port));
             }
-            if departs.is_some() {
-                return departs;
+            if departs {
+                return Some(Departure::of(&item, self.busy_until));
             }
             dropped.extend([item.payload]);
             if slot_used {
@@ -329,37 +327,40 @@ impl Edge {
         waiting.books(queue, &mut self.books)
     }
 
-    /// Puts on the wire a packet that has left its queue. Returns `None` if a marker drops it.
+    /// Puts on the wire a packet that has left its queue, and sets in `item` the marks that the markers choose. Returns `false` if a marker
+    /// drops the packet instead.
     #[inline(always)]
     fn depart<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &mut W,
         now: Instant,
         queue: usize,
-        Item { mut header, payload, enqueued_at, held }: Item<T>,
+        item: &mut Item<T>,
         buffer: &SharedBuffer,
-    ) -> Option<Departure<T>> {
+    ) -> bool {
         if self.hears.includes(Hears::DEQUEUES) {
-            let (markers, view) = self.markers_and_view(waiting.states(), queue, now - enqueued_at, buffer);
+            let sojourn = now - item.enqueued_at;
+            let (markers, view) = self.markers_and_view(waiting.states(), queue, sojourn, buffer);
             let mut verdict = Verdict::PASS;
             for marker in markers {
-                verdict = verdict.and(marker.on_dequeue(now, &header, &view));
+                verdict = verdict.and(marker.on_dequeue(now, &item.header, &view));
             }
-            if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
+            if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut item.header) {
                 let rare = self.count(waiting, queue).rare();
                 rare.dropped[reason as usize] += 1;
                 rare.dropped_at_dequeue += 1;
                 if self.egress_drop == EgressDrop::Slot {
-                    self.busy_until = now + self.transmission_time(header.size());
+                    self.busy_until = now + self.transmission_time(item.header.size());
                 }
-                return None;
+                return false;
             }
         }
-        self.busy_until = now + self.transmission_time(header.size());
+        let size = item.header.size();
+        self.busy_until = now + self.transmission_time(size);
         let books = self.count(waiting, queue);
         books.sent += 1;
-        books.sent_bytes += header.size();
-        Some(Departure { header, payload, held, finish: self.busy_until })
+        books.sent_bytes += size;
+        true
     }
 
     #[inline]
@@ -394,7 +395,7 @@ impl Edge {
         (&mut self.markers, view)
     }
 
-    #[inline]
+    #[inline(always)]
     fn tell<T: Copy, W: Waiting<T>>(
         &mut self,
         waiting: &W,

@@ -7,7 +7,7 @@ use shallows_core::packet::Header;
 
 use crate::aqm::Placed;
 use crate::buffer::Memory;
-use crate::queue::{Held, Ingress};
+use crate::queue::{Held, Ingress, Item};
 use crate::{discipline, shaper};
 
 /// Time on the link that a packet costs if a dequeue marker drops it.
@@ -32,6 +32,14 @@ pub struct Departure<T> {
     pub held: Held,
     /// Time at which the packet's last bit is on the wire.
     pub finish: Instant,
+}
+
+impl<T: Copy> Departure<T> {
+    /// Returns the departure of `item`, whose last bit is on the wire at `finish`.
+    #[inline(always)]
+    pub(super) fn of(&Item { header, payload, held, .. }: &Item<T>, finish: Instant) -> Self {
+        Self { header, payload, held, finish }
+    }
 }
 
 impl<T> Departure<T> {
