@@ -217,6 +217,20 @@ impl Rule {
         }
     }
 
+    /// Returns whether the rule's limit permits a packet of `size` from the queue of `account` in the pool.
+    #[inline(always)]
+    fn allows(&self, account: &Account, pool: &Pool, size: Bytes) -> bool {
+        // The most common policy comes first, so that it costs one comparison.
+        if let Self::DynamicThreshold(threshold) = self {
+            return threshold.admits(account, pool, size);
+        }
+        match *self {
+            Self::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
+            Self::CompleteSharing => true,
+            Self::DynamicThreshold(_) | Self::Rare(_) => unreachable!("other branches decide"),
+        }
+    }
+
     fn abm(&self) -> Option<&Abm> {
         if let Self::Rare(rare) = self { rare.abm.as_ref() } else { None }
     }
@@ -306,50 +320,32 @@ impl SharedBuffer {
         if let Rule::Rare(rare) = &self.rule {
             return self.rare_room(rare, queue, size);
         }
-        self.room_within(queue, size, |queue, pool| {
-            // The most common policy comes first, so that it costs one comparison.
-            if let Rule::DynamicThreshold(threshold) = &self.rule {
-                return threshold.admits(queue, pool, size);
-            }
-            match self.rule {
-                Rule::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
-                Rule::CompleteSharing => true,
-                Rule::DynamicThreshold(_) | Rule::Rare(_) => unreachable!("other branches decide"),
-            }
-        })
-    }
-
-    /// Returns the memory for a packet that occupies `size`: the reserved buffer if the packet fits in it, otherwise the pool. `allows`
-    /// returns whether the policy's limit permits the packet in the pool.
-    #[inline(always)]
-    fn room_within(
-        &self,
-        queue: usize,
-        size: Bytes,
-        allows: impl FnOnce(&Account, &Pool) -> bool,
-    ) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
-        if account.reserved_size.0 > 0
-            && account.reserved_counter + self.reserved_rule.charge(account.backlog(), size)
-                <= account.reserved_size
-        {
+        if self.fits_reserved(account, size) {
             return Ok(Memory::Reserved);
         }
         let pool = &self.pools[account.pool];
-        if !allows(account, pool) {
-            return Err(Refusal::QueueLimit);
-        }
-        if pool.used + size > pool.size {
-            return Err(Refusal::PoolFull);
-        }
-        Ok(Memory::Shared)
+        pool.room(self.rule.allows(account, pool, size), size)
+    }
+
+    /// Returns whether a packet that occupies `size` fits in the queue's reserved buffer.
+    #[inline(always)]
+    fn fits_reserved(&self, account: &Account, size: Bytes) -> bool {
+        account.reserved_size.0 > 0
+            && account.reserved_counter + self.reserved_rule.charge(account.backlog(), size)
+                <= account.reserved_size
     }
 
     #[cold]
     #[inline(never)]
     fn rare_room(&self, rare: &Rare, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let size = rare.cell.occupied(size);
-        self.room_within(queue, size, |account, pool| match &rare.policy {
+        let account = &self.queues[queue];
+        if self.fits_reserved(account, size) {
+            return Ok(Memory::Reserved);
+        }
+        let pool = &self.pools[account.pool];
+        let allows = match &rare.policy {
             Policy::DynamicThreshold(threshold) => threshold.admits_cells(account, pool, size),
             Policy::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
             Policy::CompleteSharing => true,
@@ -357,7 +353,8 @@ impl SharedBuffer {
                 let abm = rare.abm.as_ref().expect("the policy has its state");
                 abm.admits(queue, account, pool, size)
             }
-        })
+        };
+        pool.room(allows, size)
     }
 
     /// Returns whether a packet of `size` is certain to find room, both now and after packets of other ports leave the pool. The result

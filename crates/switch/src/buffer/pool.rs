@@ -2,6 +2,8 @@
 
 use shallows_core::Bytes;
 
+use super::{Memory, Refusal};
+
 /// Part of the memory that several queues share.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
@@ -13,9 +15,25 @@ pub struct Pool {
     pub packets: u32,
 }
 
+impl Pool {
+    /// Returns the memory for a packet that occupies `size`, or the reason for refusing the packet. `allowed` is whether the policy's limit
+    /// permits the packet in the pool.
+    #[inline(always)]
+    pub(super) fn room(&self, allowed: bool, size: Bytes) -> Result<Memory, Refusal> {
+        if !allowed {
+            return Err(Refusal::QueueLimit);
+        }
+        if self.used + size > self.size {
+            return Err(Refusal::PoolFull);
+        }
+        Ok(Memory::Shared)
+    }
+}
+
 /// Account of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Account {
+    /// Index of the pool that the queue shares.
     pub(super) pool: usize,
     pub(super) reserved_size: Bytes,
     /// Counter of the reserved buffer. It differs from the reserved bytes in use only under
