@@ -146,8 +146,6 @@ pub struct QueueState {
     pub packets: u32,
     /// Size of the first packet, for schedulers that need it; zero if the queue is empty.
     pub head: Bytes,
-    /// Share of the link.
-    pub share: Share,
 }
 
 /// One measured value of a port's state, for traces.

@@ -69,12 +69,7 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
     ///
     /// Panics if a class is assigned to a queue that does not exist.
     pub fn new(config: &Config, scheduler: S) -> Self {
-        let queues: Vec<QueueState> = config
-            .scheduler
-            .shares()
-            .into_iter()
-            .map(|share| QueueState { share, ..QueueState::default() })
-            .collect();
+        let queues = vec![QueueState::default(); config.scheduler.shares().len()];
         let known = |&queue: &u8| usize::from(queue) < queues.len();
         assert!(config.queue_of_class.iter().all(known), "every class has a queue");
         Self {

@@ -21,7 +21,7 @@ impl Driver {
     fn new(config: &Config, shares: &[Share]) -> Self {
         let mut seen = Seen::queue(0);
         seen.rate = RATE;
-        seen.queues = shares.iter().map(|&share| QueueState { share, ..QueueState::default() }).collect();
+        seen.queues = vec![QueueState::default(); shares.len()];
         Self {
             seen,
             marker: MqEcn::new(&Arc::new(config.clone()), shares, Stream::new(1, "mq-ecn", 0)),

@@ -42,8 +42,7 @@ struct Link {
 
 impl Link {
     fn new(config: &Config) -> Self {
-        let queues: Vec<QueueState> =
-            config.shares().into_iter().map(|share| QueueState { share, ..QueueState::default() }).collect();
+        let queues = vec![QueueState::default(); config.shares().len()];
         Self {
             scheduler: config.build(RATE),
             waiting: vec![VecDeque::new(); queues.len()],

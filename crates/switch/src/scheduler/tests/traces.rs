@@ -352,11 +352,7 @@ fn a_packet_that_passes_leaves_the_state_of_one_that_joined_and_left() {
     for config in configs {
         for passed in 0..3 {
             let [mut passes, mut joins] = [config.build(RATE), config.build(RATE)];
-            let mut queues: Vec<QueueState> = config
-                .shares()
-                .into_iter()
-                .map(|share| QueueState { share, ..QueueState::default() })
-                .collect();
+            let mut queues = vec![QueueState::default(); config.shares().len()];
             let ends =
                 passes.pass(Instant::ZERO, passed, Bytes(9_000)).expect("these need not join and leave");
             // A packet larger than every quantum takes several rounds, and also leaves no state behind.
