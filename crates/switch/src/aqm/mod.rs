@@ -122,7 +122,7 @@ impl Installed {
     }
 
     /// Calls `news`, which passes an event to the marker, if the marker handles the queue `port.queue`. The event needs no verdict.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
             news(&mut self.marker);
@@ -195,7 +195,7 @@ impl Config {
     /// Builds the marker for a port whose queues have these `shares`. `stream` supplies the random numbers.
     pub fn build(&self, shares: &[Share], stream: Stream) -> Marker {
         match *self {
-            Self::MqEcn(ref config) => MqEcn::new(config, shares, stream).into(),
+            Self::MqEcn(ref config) => Marker::MqEcn(Box::new(MqEcn::new(config, shares, stream))),
             Self::FloydJacobson(ref config) => FloydJacobson::new(config, shares.len(), stream).into(),
             Self::Ein(ref config) => Ein::new(config).into(),
             Self::EinReleased(ref config) => EinReleased::new(config).into(),
@@ -287,22 +287,22 @@ impl Config {
     }
 }
 
-/// Defines [`Marker`] and dispatches each call to the current variant. The markers without a box come first, in a separate branch, because
-/// most packets are handled by one of them. All other markers are boxed and out of line.
+/// Defines [`Marker`] and dispatches each call to the current variant. The code of the markers in the first list is compiled into the path
+/// of a packet. The markers in the second list share one branch and are out of line.
 macro_rules! markers {
-    ([$($plain:ident),*], [$($name:ident),*]) => {
-        /// Any marker, dispatched without function pointers. Ports store markers inline; large markers are boxed.
+    ([$($inlined:ident($type:ty)),*], [$($name:ident),*]) => {
+        /// Any marker, dispatched without function pointers. Large markers are boxed, because ports store their markers in one list.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(
-                #[doc = concat!("See [`", stringify!($plain), "`].")]
-                $plain($plain),
+                #[doc = concat!("See [`", stringify!($inlined), "`].")]
+                $inlined($type),
             )*
-            /// A large marker.
+            /// A marker out of line.
             Boxed(Box<Boxed>),
         }
 
-        /// A marker that is large, or that does more for each packet than compare a backlog.
+        /// A marker whose code is out of line.
         #[derive(Clone, Debug)]
         pub enum Boxed {
             $(
@@ -319,19 +319,20 @@ macro_rules! markers {
             }
         )*
 
-        // The copies for out-of-line markers let the compiler keep all values in registers for the markers without a box.
+        // The copies for markers out of line let the compiler keep all values in registers for the other markers.
         impl Aqm for Marker {
             fn hears(&self) -> Hears {
                 match self {
-                    $(Self::$plain(marker) => marker.hears(),)*
+                    $(Self::$inlined(marker) => marker.hears(),)*
                     Self::Boxed(boxed) => boxed.hears(),
                 }
             }
 
             #[inline]
             fn on_arrival(&mut self, now: Instant, header: &Header, port: &PortView<'_>) {
-                if let Self::Boxed(boxed) = self {
-                    boxed.on_arrival(now, &{ *header }, &{ *port });
+                match self {
+                    $(Self::$inlined(marker) => marker.on_arrival(now, header, port),)*
+                    Self::Boxed(boxed) => boxed.on_arrival(now, &{ *header }, &{ *port }),
                 }
             }
 
@@ -339,7 +340,7 @@ macro_rules! markers {
             #[inline(always)]
             fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
                 match self {
-                    $(Self::$plain(marker) => marker.on_enqueue(now, header, port),)*
+                    $(Self::$inlined(marker) => marker.on_enqueue(now, header, port),)*
                     Self::Boxed(boxed) => boxed.on_enqueue(now, &{ *header }, &{ *port }),
                 }
             }
@@ -347,21 +348,22 @@ macro_rules! markers {
             #[inline]
             fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
                 match self {
-                    $(Self::$plain(marker) => marker.on_dequeue(now, header, port),)*
+                    $(Self::$inlined(marker) => marker.on_dequeue(now, header, port),)*
                     Self::Boxed(boxed) => boxed.on_dequeue(now, &{ *header }, &{ *port }),
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
-                if let Self::Boxed(boxed) = self {
-                    boxed.on_turn(now, &{ *port });
+                match self {
+                    $(Self::$inlined(marker) => marker.on_turn(now, port),)*
+                    Self::Boxed(boxed) => boxed.on_turn(now, &{ *port }),
                 }
             }
 
             fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
                 match self {
-                    $(Self::$plain(marker) => marker.observe(port, tell),)*
+                    $(Self::$inlined(marker) => marker.observe(port, tell),)*
                     Self::Boxed(boxed) => boxed.observe(port, tell),
                 }
             }
@@ -399,7 +401,7 @@ macro_rules! markers {
     };
 }
 
-markers!([Threshold, Red], [MqEcn, FloydJacobson, Ein, EinReleased, Tcn, Codel]);
+markers!([Threshold(Threshold), Red(Red), MqEcn(Box<MqEcn>)], [FloydJacobson, Ein, EinReleased, Tcn, Codel]);
 
 #[cfg(test)]
 pub(crate) mod testing;

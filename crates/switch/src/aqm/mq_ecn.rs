@@ -24,6 +24,9 @@ use crate::queue::{Reading, Share};
 /// Shortest round time that lowers thresholds (MQ-ECN's released simulator, dwrr.cc).
 const SHORTEST_ROUND_PS: f64 = 1_000.0;
 
+/// Threshold in bytes that no backlog reaches. [`float`] converts no larger number.
+const NEVER_REACHED: u64 = u64::MAX >> 1;
+
 /// Parameters of MQ-ECN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -210,7 +213,9 @@ impl MqEcn {
         let link_share = || self.link_share(port.queue, port.rate);
         match self.config.standard {
             // An empty queue is never above its threshold, so its share need not be computed.
-            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * link_share()),
+            Standard::Threshold(k) => {
+                Verdict::mark_if(length > 0.0 && length > float(k.0.min(NEVER_REACHED)) * link_share())
+            }
             Standard::Probabilistic { .. } => {
                 let curve = self.config.standard.curve().scaled(link_share());
                 let probability = curve.probability(length);
@@ -221,6 +226,7 @@ impl MqEcn {
     }
 
     /// Counts the idle time before an arrival at an empty port: each whole *T_idle* counts "as if we get a T_sample of 0" (§3.3.1).
+    #[inline(always)]
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         let since = match self.config.idle_since {
             IdleSince::LinkFree => port.busy_until,
@@ -278,6 +284,7 @@ impl Aqm for MqEcn {
         if dequeues { hears.and(Hears::DEQUEUES) } else { hears }
     }
 
+    #[inline(always)]
     fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
         if port.port_backlog.0 == 0 {
             self.count_idle_time(now, port);
@@ -300,6 +307,7 @@ impl Aqm for MqEcn {
         self.decide(Point::Dequeue, header, port)
     }
 
+    #[inline(always)]
     fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
         let QueueShare { start, link_share: LinkShare::Round(_) } = self.queues[port.queue] else { return };
         // §3.3.1: T_sample = T_now − T_pre, then T_pre = T_now. T_now is the time at which the last bit of the turn has left.
