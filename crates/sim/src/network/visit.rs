@@ -11,7 +11,6 @@ use std::cmp::Reverse;
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Duration, Instant, prefetch, prefetch_lines};
 use shallows_measure::Tally;
-use shallows_switch::buffer::Memory;
 use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
 use crate::network::calendar::{Arriving, Calendar};
@@ -219,16 +218,7 @@ impl<T: Copy + Default> Network<T> {
         } else if self.links[way.port as usize].port.is_due(now) {
             self.catch_up(way.port, now, driver);
         }
-        let mut found = None;
-        if order == Order::ApartWhileRoom {
-            let (link, memory) = (&self.links[way.port as usize], &self.nodes[node as usize].memory);
-            match link.port.room(memory, packet.header.size()) {
-                Room::Found(memory) => found = Some(memory),
-                Room::Certain => {}
-                Room::Uncertain => self.catch_all_up(switch, now, driver),
-            }
-        }
-        self.join(switch, node, way, found, packet, driver);
+        self.join(switch, node, order, way, packet, driver);
     }
 
     /// Sends a packet from a host that runs in time windows. `place` is the index of the host's link. Returns whether the transmission
@@ -248,24 +238,36 @@ impl<T: Copy + Default> Network<T> {
             self.catch_up(place, at, driver);
         }
         let way = Way { port: place, ingress: Ingress::NONE };
-        self.join(self.all_hosts(), node, way, None, &Arriving { at, header, payload, wire: place }, driver)
+        let packet = Arriving { at, header, payload, wire: place };
+        self.join(self.all_hosts(), node, Order::Apart, way, &packet, driver)
     }
 
-    /// Passes an arriving packet to a port that has already sent all packets due before this arrival. `found` is the memory that
-    /// [`Port::room`] found, if that function was called. Returns whether the transmission of the packet starts at once.
+    /// Passes an arriving packet to a port that has already sent all packets due before this arrival. Returns whether the transmission of
+    /// the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,
         switch: u32,
         node: u32,
+        order: Order,
         Way { port: place, ingress }: Way,
-        found: Option<Memory>,
-        &Arriving { at: now, header, payload, .. }: &Arriving<T>,
+        packet: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        let Self { links, nodes, dropped, calendar, tally, .. } = self;
+        let &Arriving { at: now, header, payload, .. } = packet;
+        let Self { links, nodes, dropped, calendar, tally, waiting, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
+        let mut found = None;
+        if order == Order::ApartWhileRoom {
+            match link.port.room(memory, header.size()) {
+                Room::Found(memory) => found = Some(memory),
+                Room::Certain => {}
+                Room::Uncertain => {
+                    return self.join_after_all(switch, node, Way { port: place, ingress }, packet, driver);
+                }
+            }
+        }
         let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
             Arrival::Sent(departure) => {
                 if let Some(leaves) = leave(link, place, departure, calendar, tally) {
@@ -274,8 +276,10 @@ impl<T: Copy + Default> Network<T> {
                 true
             }
             Arrival::Queued => {
-                self.wait(switch, place);
-                self.observe_change(now, place, driver);
+                wait(link, place, &mut waiting[switch as usize]);
+                if link.watch.is_observed() {
+                    self.observe(now, place, None, driver);
+                }
                 false
             }
             Arrival::Dropped => {
@@ -287,6 +291,20 @@ impl<T: Copy + Default> Network<T> {
             self.reclaim(place, driver);
         }
         sent
+    }
+
+    /// Calls [`Self::join`] after all ports of the switch have sent the packets that are due before this arrival.
+    #[inline(never)]
+    fn join_after_all(
+        &mut self,
+        switch: u32,
+        node: u32,
+        way: Way,
+        packet: &Arriving<T>,
+        driver: &mut impl Driver<T>,
+    ) -> bool {
+        self.catch_all_up(switch, packet.at, driver);
+        self.join(switch, node, Order::Apart, way, packet, driver)
     }
 
     /// Calls [`Self::depart`] for a link that is observed or leads to another partition. Not inlined, because such links are few.
@@ -301,21 +319,6 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         self.depart(now, place, leaves, header, payload, driver);
-    }
-
-    /// Adds a port to the list of ports with waiting packets, unless it is already listed.
-    #[inline(always)]
-    fn wait(&mut self, switch: u32, place: u32) {
-        let link = &mut self.links[place as usize];
-        let waiting = &mut self.waiting[switch as usize];
-        if waiting.order == Order::OfTime {
-            if let Some(at) = link.schedule() {
-                waiting.departures.push(Reverse((at, link.rank, place)));
-            }
-        } else if !link.waking {
-            link.waking = true;
-            waiting.ports.push((link.port.busy_until(), place));
-        }
     }
 
     /// Sends all packets of a switch that are due by `now`, one port after the other.
@@ -385,7 +388,7 @@ impl<T: Copy + Default> Network<T> {
             self.waiting[switch as usize].departures.pop();
             self.links[place as usize].waking = false;
             self.catch_up(place, at, driver);
-            self.wait(switch, place);
+            wait(&mut self.links[place as usize], place, &mut self.waiting[switch as usize]);
         }
     }
 
@@ -454,7 +457,7 @@ impl<T: Copy + Default> Network<T> {
                 let link = &mut self.links[place as usize];
                 if std::mem::take(&mut link.waking) {
                     driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
-                    self.wait(switch, place);
+                    wait(link, place, &mut self.waiting[switch as usize]);
                 }
             }
             // No packet is due yet. This call only computes the next departure.
@@ -515,6 +518,19 @@ enum Unusual<T> {
     Nothing,
     /// A packet leaves, and the port has dropped other packets.
     Drops,
+}
+
+/// Adds a link's port to the list of ports with waiting packets, unless it is already listed.
+#[inline(always)]
+fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, waiting: &mut Waiting) {
+    if waiting.order == Order::OfTime {
+        if let Some(at) = link.schedule() {
+            waiting.departures.push(Reverse((at, link.rank, place)));
+        }
+    } else if !link.waking {
+        link.waking = true;
+        waiting.ports.push((link.port.busy_until(), place));
+    }
 }
 
 /// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed or leads to another partition,
