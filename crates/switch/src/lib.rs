@@ -6,6 +6,7 @@
 
 pub mod aqm;
 pub mod buffer;
+mod counters;
 pub mod discipline;
 pub mod headroom;
 pub mod ingress;

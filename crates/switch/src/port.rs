@@ -8,9 +8,8 @@ use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate, prefetch, prefetch_all};
 
-use self::counters::Books;
 use self::edge::{Edge, Fate};
-use self::waiting::{Around, Elaborate};
+use self::waiting::Elaborate;
 use crate::aqm::Installed;
 use crate::buffer::{Memory, SharedBuffer};
 use crate::discipline::{self, AnyDiscipline, Discipline, with_discipline};
@@ -18,15 +17,14 @@ use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
 
-mod counters;
 mod edge;
 mod fault;
 mod inspection;
 mod interface;
 mod waiting;
 
-pub use self::counters::Counters;
 pub use self::interface::{Arrival, Config, Departure, EgressDrop, Entry, Room};
+pub use crate::counters::Counters;
 pub use crate::queue::{DropReason, Held, Ingress};
 
 /// An egress port.
@@ -70,13 +68,9 @@ impl<T: Copy + Default> Port<T> {
         let queues = if is_plain {
             Queues::One(Ring::new())
         } else {
-            let queues = if shares.len() > 1 { shares.len() } else { 0 };
             Queues::Elaborate(Box::new(Elaborate {
+                shaper: config.shaper.map(TokenBucket::new),
                 discipline: config.discipline.build(rate, stream("discipline", 0)),
-                around: Around {
-                    shaper: config.shaper.map(TokenBucket::new),
-                    books: vec![Books::default(); queues].into(),
-                },
             }))
         };
         let edge = Edge {
@@ -90,7 +84,6 @@ impl<T: Copy + Default> Port<T> {
             is_down: false,
             hears: edge::heard_by(&markers),
             markers,
-            books: Books::default(),
         };
         Self { edge, queues }
     }
@@ -214,7 +207,7 @@ impl<T: Copy + Default> Port<T> {
         match &self.queues {
             Queues::One(_) => buffer.room(self.edge.account, size).map_or(Room::Uncertain, Room::Found),
             Queues::Elaborate(_) => {
-                let QueueState { backlog, packets, .. } = self.edge.total;
+                let &QueueState { backlog, packets, .. } = &self.edge.total;
                 let certain = buffer.surely_has_room(self.edge.account, (backlog, packets), size);
                 if certain { Room::Certain } else { Room::Uncertain }
             }
@@ -250,24 +243,19 @@ impl<T: Copy + Default> Port<T> {
 
     /// Returns the counters of the port since the start.
     pub fn counters(&self) -> Counters {
-        let mut total = self.edge.books.clone();
-        if let Queues::Elaborate(elaborate) = &self.queues {
-            elaborate.around.books.iter().for_each(|own| total.add(own));
+        let mut total = self.edge.total.books.clone();
+        if let Some(queues) = self.queues.states() {
+            queues.iter().for_each(|own| total.add(&own.books));
         }
         total.counters()
     }
 
-    /// Returns the counters of each queue since the start. They exclude packets that the discipline rejected, because these joined no
-    /// queue.
+    /// Returns the counters of each queue since the start. If there are several queues, they exclude packets that the discipline rejected,
+    /// because these joined no queue.
     pub fn queue_counters(&self) -> Vec<Counters> {
-        self.books().iter().map(Books::counters).collect()
-    }
-
-    /// Returns the counters of each queue.
-    fn books(&self) -> &[Books] {
-        match &self.queues {
-            Queues::Elaborate(elaborate) if !elaborate.around.books.is_empty() => &elaborate.around.books,
-            _ => std::slice::from_ref(&self.edge.books),
+        match self.queues.states() {
+            Some(several) if several.len() > 1 => several.iter().map(|own| own.books.counters()).collect(),
+            _ => vec![self.counters()],
         }
     }
 

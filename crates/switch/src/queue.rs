@@ -4,56 +4,8 @@ use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
 use crate::buffer::Memory;
-
-/// Reason for dropping a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum DropReason {
-    /// The queue is at its limit.
-    QueueLimit,
-    /// The queues of the port together are at their limit.
-    PortLimit,
-    /// The pool has no room.
-    PoolFull,
-    /// The discipline pushed the packet out to make room for another one.
-    PushedOut,
-    /// A marker dropped the packet, ECN-capable or not.
-    Early,
-    /// A marker chose to mark a packet that was not ECN-capable.
-    NotEct,
-    /// A marker chose to mark a pure acknowledgement that was not ECN-capable.
-    NotEctAck,
-    /// The link of the port was down when the packet arrived, or went down while the packet waited.
-    LinkDown,
-}
-
-impl DropReason {
-    /// All reasons, in the order of `Counters::dropped`.
-    pub const ALL: [Self; 8] = [
-        Self::QueueLimit,
-        Self::PortLimit,
-        Self::PoolFull,
-        Self::PushedOut,
-        Self::Early,
-        Self::NotEct,
-        Self::NotEctAck,
-        Self::LinkDown,
-    ];
-
-    /// Returns the name by which results identify the reason.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::QueueLimit => "queue_limit",
-            Self::PortLimit => "port_limit",
-            Self::PoolFull => "pool_full",
-            Self::PushedOut => "pushed_out",
-            Self::Early => "early",
-            Self::NotEct => "not_ect",
-            Self::NotEctAck => "not_ect_ack",
-            Self::LinkDown => "link_down",
-        }
-    }
-}
+use crate::counters::Books;
+pub use crate::counters::DropReason;
 
 /// Link by which a packet came to a node: the number of the link's port among the node's ports, below 2^22.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,8 +89,9 @@ pub enum Share {
     Weight(u32),
 }
 
-/// State of one queue of a port, for schedulers and markers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// State of one queue of a port, for schedulers and markers, with the counters of the queue. It has the size of a cache line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[repr(align(64))]
 pub struct QueueState {
     /// Bytes waiting.
     pub backlog: Bytes,
@@ -146,7 +99,11 @@ pub struct QueueState {
     pub packets: u32,
     /// Size of the first packet, for schedulers that need it; zero if the queue is empty.
     pub head: Bytes,
+    /// Counters; see [`Discipline::counting_queues`](crate::discipline::Discipline::counting_queues).
+    pub(crate) books: Books,
 }
+
+const _: () = assert!(size_of::<QueueState>() == 64);
 
 /// One measured value of a port's state, for traces.
 #[derive(Clone, Copy, Debug, PartialEq)]

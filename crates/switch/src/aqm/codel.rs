@@ -302,7 +302,7 @@ mod tests {
         let mut codel = Codel::new(&Config::default(), 2);
         leave(&mut codel, ms(0), MS * 6, 60_000);
         let mut seen = Seen { sojourn: MS * 6, ..Seen::queue(60_000) };
-        (seen.queues, seen.queue) = (vec![seen.queues[0]; 2], 1);
+        (seen.queues, seen.queue) = (vec![seen.queues[0].clone(); 2], 1);
         assert_eq!(codel.on_dequeue(ms(100), &Header::default(), &seen.view()), Verdict::PASS);
         assert_eq!(leave(&mut codel, ms(100), MS * 6, 60_000), Verdict::DROP);
     }

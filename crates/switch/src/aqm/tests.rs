@@ -246,7 +246,7 @@ fn a_marker_looks_only_at_its_queues() {
     let placed = Placed { queues: 0b10, ..Placed::everywhere(marker) };
     let mut installed = Installed::new(&placed, &[Share::Strict; 2], Stream::new(1, "marker", 0));
     let mut seen = testing::Seen::queue(1);
-    seen.queues.push(seen.queues[0]);
+    seen.queues.push(seen.queues[0].clone());
     for (queue, expected) in [(0, Verdict::PASS), (1, Verdict::MARK)] {
         seen.queue = queue;
         let view = seen.view();

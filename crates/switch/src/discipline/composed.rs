@@ -55,9 +55,6 @@ pub struct Composed<T, S = AnyScheduler> {
     queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
     limits: Limits,
-    /// Number of packets in all queues together.
-    packets: u32,
-    backlog: Bytes,
     scheduler: S,
     paused: Paused,
 }
@@ -77,8 +74,6 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
             queues: queues.into_boxed_slice(),
             queue_of_class: Arc::clone(&config.queue_of_class),
             limits: config.limits.clone(),
-            packets: 0,
-            backlog: Bytes(0),
             scheduler,
             paused: Paused::default(),
         }
@@ -99,6 +94,13 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
         self.scheduler.select(now, &self.queues, self.paused)
     }
 
+    /// Returns whether a packet of `size` fits the limit on all queues together.
+    fn port_fits(&self, size: Bytes, limit: Limit) -> bool {
+        let packets = self.queues.iter().map(|queue| queue.packets).sum();
+        let backlog = self.queues.iter().map(|queue| queue.backlog.0).sum();
+        Self::fits(packets, Bytes(backlog), size, limit)
+    }
+
     fn fits(packets: u32, backlog: Bytes, size: Bytes, limit: Limit) -> bool {
         match limit {
             Limit::Bytes(limit) => backlog + size <= limit,
@@ -111,12 +113,11 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
     #[inline(always)]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
-        if self.limits.port.is_some_and(|limit| !Self::fits(self.packets, self.backlog, header.size(), limit))
-        {
+        if self.limits.port.is_some_and(|limit| !self.port_fits(header.size(), limit)) {
             return Err(DropReason::PortLimit);
         }
         let own = self.limits.queues.get(queue);
-        let QueueState { packets, backlog, .. } = self.queues[queue];
+        let &QueueState { packets, backlog, .. } = &self.queues[queue];
         if own.is_some_and(|&limit| !Self::fits(packets, backlog, header.size(), limit)) {
             return Err(DropReason::QueueLimit);
         }
@@ -132,8 +133,6 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
         }
         state.packets += 1;
         state.backlog += size;
-        self.packets += 1;
-        self.backlog += size;
         let now = item.enqueued_at;
         self.rings[queue].push(item);
         self.scheduler.on_enqueue(now, queue, size, &self.queues);
@@ -148,8 +147,6 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
         state.packets -= 1;
         state.backlog -= size;
         state.head = self.rings[queue].front().map_or(Bytes(0), |next| next.header.size());
-        self.packets -= 1;
-        self.backlog -= size;
         let ends_turn = self.scheduler.on_dequeue(now, queue, size, &self.queues);
         Some(Left { item, queue, ends_turn })
     }
@@ -183,6 +180,11 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
     #[inline(always)]
     fn queues(&self) -> &[QueueState] {
         &self.queues
+    }
+
+    #[inline(always)]
+    fn counting_queues(&mut self) -> &mut [QueueState] {
+        &mut self.queues
     }
 
     fn observe(&self, tell: &mut dyn FnMut(Reading)) {

@@ -56,6 +56,13 @@ pub trait Discipline<T> {
     /// Returns the state of each queue. Each queue has its own account in the buffer.
     fn queues(&self) -> &[QueueState];
 
+    /// Returns the queues that have counters of their own, or an empty slice if the port counts for its only queue. The port changes only
+    /// the counters.
+    #[inline(always)]
+    fn counting_queues(&mut self) -> &mut [QueueState] {
+        &mut []
+    }
+
     /// Calls `tell` with each value that a trace records in addition to the backlog of each queue.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
 }

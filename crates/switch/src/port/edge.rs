@@ -3,11 +3,11 @@
 use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
-use super::counters::Books;
 use super::interface::{Departure, EgressDrop};
 use super::waiting::{Elaborate, Known, Waiting};
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
+use crate::counters::Books;
 use crate::discipline::with_discipline;
 use crate::queue::{DropReason, Held, Item, Left, QueueState};
 
@@ -18,7 +18,8 @@ pub(super) struct Edge {
     /// Transmission time of a byte in picoseconds, if this is a whole number; otherwise zero. The field saves a division per packet.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
-    /// State of all queues together; with one queue, the state of that queue.
+    /// State of all queues together; with one queue, the state of that queue. The counters of several queues are in the discipline, except
+    /// for packets that the discipline rejected.
     pub(super) total: QueueState,
     /// Number of the port's first queue in the buffer of the switch. The numbers of its other queues follow.
     pub(super) account: usize,
@@ -31,7 +32,6 @@ pub(super) struct Edge {
     /// `is_down`.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
-    pub(super) books: Books,
 }
 
 /// Outcome for an arriving packet. A packet that is sent at once is always the arriving one, because no other packet waits before it.
@@ -80,7 +80,7 @@ impl Edge {
     #[inline(never)]
     pub(super) fn receive_elaborate<T: Copy + Default>(
         &mut self,
-        Elaborate { around, discipline }: &mut Elaborate<T>,
+        Elaborate { shaper, discipline }: &mut Elaborate<T>,
         now: Instant,
         item: &mut Item<T>,
         found: Option<Memory>,
@@ -88,7 +88,7 @@ impl Edge {
         dropped: &mut impl Extend<T>,
     ) -> Fate {
         with_discipline!(discipline, discipline => {
-            self.receive(&mut Known { around, discipline }, now, item, found, buffer, dropped)
+            self.receive(&mut Known { shaper, discipline }, now, item, found, buffer, dropped)
         })
     }
 
@@ -113,8 +113,8 @@ impl Edge {
         let queue = match waiting.place(now, &item.header) {
             Ok(queue) => queue,
             Err(reason) => {
-                self.books.received += 1;
-                self.books.rare().dropped[reason as usize] += 1;
+                self.total.books.received += 1;
+                self.total.books.rare().dropped[reason as usize] += 1;
                 dropped.extend([item.payload]);
                 return Fate::Dropped;
             }
@@ -165,13 +165,13 @@ impl Edge {
     #[inline(never)]
     pub(super) fn transmit_elaborate<T: Copy + Default>(
         &mut self,
-        Elaborate { around, discipline }: &mut Elaborate<T>,
+        Elaborate { shaper, discipline }: &mut Elaborate<T>,
         now: Instant,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Option<Departure<T>> {
         with_discipline!(discipline, discipline => {
-            self.transmit_out_of_line(&mut Known { around, discipline }, now, buffer, dropped)
+            self.transmit_out_of_line(&mut Known { shaper, discipline }, now, buffer, dropped)
         })
     }
 
@@ -295,7 +295,7 @@ impl Edge {
             rare.dropped_at_dequeue += 1;
             dropped.extend([item.payload]);
         }
-        debug_assert_eq!(self.total, QueueState::default(), "nothing of it is left");
+        debug_assert_eq!((self.total.backlog, self.total.packets), (Bytes(0), 0), "nothing of it is left");
     }
 
     /// Returns whether no packet waits and the link is free.
@@ -310,7 +310,7 @@ impl Edge {
         buffer.take(self.account + queue, size, memory);
         self.total.backlog += size;
         self.total.packets += 1;
-        self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
+        self.total.books.max_backlog = self.total.books.max_backlog.max(self.total.backlog);
     }
 
     /// Removes from the accounts a packet that leaves `queue`.
@@ -324,7 +324,7 @@ impl Edge {
     /// Returns the counters for the packets of `queue`.
     #[inline(always)]
     fn count<'a, T: Copy, W: Waiting<T>>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
-        waiting.books(queue, &mut self.books)
+        waiting.books(queue, &mut self.total.books)
     }
 
     /// Puts on the wire a packet that has left its queue, and sets in `item` the marks that the markers choose. Returns `false` if a marker

@@ -24,10 +24,10 @@ impl<T: Copy + Default> Port<T> {
         match queues {
             Queues::One(queue) => edge.flush(queue, now, buffer, dropped),
             Queues::Elaborate(queues) => {
-                let Elaborate { around, discipline } = &mut **queues;
+                let Elaborate { shaper, discipline } = &mut **queues;
                 with_discipline!(discipline, discipline => {
                     discipline.resume_all();
-                    edge.flush(&mut Known { around, discipline }, now, buffer, dropped);
+                    edge.flush(&mut Known { shaper, discipline }, now, buffer, dropped);
                 });
             }
         }

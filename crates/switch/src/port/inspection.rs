@@ -10,7 +10,7 @@ use crate::queue::{QueueState, Reading};
 
 impl<T: Copy + Default> Queues<T> {
     /// Returns the state of each queue; `None` for a port with one queue and no discipline.
-    fn states(&self) -> Option<&[QueueState]> {
+    pub(super) fn states(&self) -> Option<&[QueueState]> {
         match self {
             Self::One(_) => None,
             Self::Elaborate(queues) => Some(with_discipline!(&queues.discipline, own => own.queues())),
@@ -32,7 +32,7 @@ impl<T: Copy + Default> Port<T> {
             }
             with_discipline!(&elaborate.discipline, own => own.observe(&mut tell));
         }
-        for queue in 0..self.books().len() {
+        for queue in 0..queues.states().map_or(1, <[_]>::len) {
             if let Some(threshold) = buffer.threshold(self.edge.account + queue) {
                 let (quantity, value) = ("buffer_threshold_bytes", threshold.0 as f64);
                 tell(Reading { quantity, queue: Some(queue), value });

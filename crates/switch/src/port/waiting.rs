@@ -3,7 +3,7 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
-use super::counters::Books;
+use crate::counters::Books;
 use crate::discipline::{AnyDiscipline, Discipline};
 use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
@@ -76,21 +76,13 @@ impl<T: Copy + Default> Waiting<T> for Ring<Item<T>> {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {
-    pub(super) around: Around,
-    pub(super) discipline: AnyDiscipline<T>,
-}
-
-/// Parts of a port's queues outside the discipline: the counters of each queue, and the shaper.
-#[derive(Clone, Debug)]
-pub(super) struct Around {
-    /// Counters of each queue; empty if there is only one queue.
-    pub(super) books: Box<[Books]>,
     pub(super) shaper: Option<TokenBucket>,
+    pub(super) discipline: AnyDiscipline<T>,
 }
 
 /// Waiting packets of a port with several queues or a shaper. `D` is the type of the port's discipline.
 pub(super) struct Known<'a, D> {
-    pub(super) around: &'a mut Around,
+    pub(super) shaper: &'a mut Option<TokenBucket>,
     pub(super) discipline: &'a mut D,
 }
 
@@ -108,14 +100,14 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
     #[inline(always)]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
         // A packet that a shaper may delay must join its queue, even if the port is empty.
-        if self.around.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
+        if self.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
     }
 
     #[inline(always)]
     fn enqueue(&mut self, queue: usize, item: Item<T>) {
         self.discipline.enqueue(queue, item);
-        if let Some(books) = self.around.books.get_mut(queue) {
-            books.max_backlog = books.max_backlog.max(self.discipline.queues()[queue].backlog);
+        if let Some(QueueState { books, backlog, .. }) = self.discipline.counting_queues().get_mut(queue) {
+            books.max_backlog = books.max_backlog.max(*backlog);
         }
     }
 
@@ -131,14 +123,14 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
 
     #[inline(always)]
     fn held_until(&mut self, now: Instant) -> Option<Instant> {
-        let shaper = self.around.shaper.as_ref()?;
+        let shaper = self.shaper.as_ref()?;
         let size = self.discipline.peek(now)?;
         Some(shaper.ready_at(now, size)).filter(|&ready| ready > now)
     }
 
     #[inline(always)]
     fn spend(&mut self, now: Instant, size: Bytes) {
-        if let Some(shaper) = &mut self.around.shaper {
+        if let Some(shaper) = &mut *self.shaper {
             shaper.take(now, size);
         }
     }
@@ -150,7 +142,9 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
 
     #[inline(always)]
     fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
-        debug_assert!(self.around.books.is_empty() || queue < self.around.books.len(), "no queue {queue}");
-        self.around.books.get_mut(queue).unwrap_or(whole)
+        match self.discipline.counting_queues().get_mut(queue) {
+            Some(state) => &mut state.books,
+            None => whole,
+        }
     }
 }

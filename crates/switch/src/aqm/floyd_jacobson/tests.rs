@@ -100,7 +100,7 @@ fn an_empty_queue_at_a_busy_link_is_a_sample_and_idle_time_counts_once() {
 fn every_queue_makes_up_for_the_idle_time_of_its_port_at_its_own_arrival() {
     let mut red = FloydJacobson::new(&explicit(5, 15, 0.25), 2, Stream::new(1, "red-classic", 0));
     let mut seen = idle_since(Instant::ZERO);
-    seen.queues.push(seen.queues[0]);
+    seen.queues.push(seen.queues[0].clone());
     for average in &mut red.averages {
         average.value = 8.0;
     }

@@ -1,7 +1,7 @@
 //! Ports with several queues or a shaper, and their counters and traces.
 
-use super::counters::Rare;
 use super::*;
+use crate::counters::{Books, Rare};
 use crate::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use crate::shaper;
 
@@ -268,6 +268,6 @@ fn a_byte_may_take_a_broken_number_of_picoseconds() {
 #[should_panic(expected = "received = sent + dropped + queued")]
 fn an_audit_finds_a_packet_that_never_came() {
     let mut port = port(vec![], EgressDrop::Slot);
-    port.edge.books.sent = 1;
+    port.edge.total.books.sent = 1;
     port.audit(&buffer(Limit::Packets(1)));
 }

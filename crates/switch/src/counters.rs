@@ -1,8 +1,56 @@
-//! Counters of a port and of its queues.
+//! Counters of a port and of its queues, and the reasons for dropping packets.
 
 use shallows_core::Bytes;
 
-use crate::queue::DropReason;
+/// Reason for dropping a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The queue is at its limit.
+    QueueLimit,
+    /// The queues of the port together are at their limit.
+    PortLimit,
+    /// The pool has no room.
+    PoolFull,
+    /// The discipline pushed the packet out to make room for another one.
+    PushedOut,
+    /// A marker dropped the packet, ECN-capable or not.
+    Early,
+    /// A marker chose to mark a packet that was not ECN-capable.
+    NotEct,
+    /// A marker chose to mark a pure acknowledgement that was not ECN-capable.
+    NotEctAck,
+    /// The link of the port was down when the packet arrived, or went down while the packet waited.
+    LinkDown,
+}
+
+impl DropReason {
+    /// All reasons, in the order of `Counters::dropped`.
+    pub const ALL: [Self; 8] = [
+        Self::QueueLimit,
+        Self::PortLimit,
+        Self::PoolFull,
+        Self::PushedOut,
+        Self::Early,
+        Self::NotEct,
+        Self::NotEctAck,
+        Self::LinkDown,
+    ];
+
+    /// Returns the name by which results identify the reason.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::QueueLimit => "queue_limit",
+            Self::PortLimit => "port_limit",
+            Self::PoolFull => "pool_full",
+            Self::PushedOut => "pushed_out",
+            Self::Early => "early",
+            Self::NotEct => "not_ect",
+            Self::NotEctAck => "not_ect_ack",
+            Self::LinkDown => "link_down",
+        }
+    }
+}
 
 /// Numbers of packets by outcome. At any time, received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,31 +97,31 @@ impl Counters {
 
 /// Counters of a port or of one of its queues. The counters that nearly every packet changes are inline; the others are allocated when
 /// first needed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Books {
-    pub(super) received: u64,
-    pub(super) sent: u64,
-    pub(super) sent_bytes: Bytes,
-    pub(super) max_backlog: Bytes,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Books {
+    pub(crate) received: u64,
+    pub(crate) sent: u64,
+    pub(crate) sent_bytes: Bytes,
+    pub(crate) max_backlog: Bytes,
     rare: Option<Box<Rare>>,
 }
 
 /// Counters of rare outcomes. Each field has the meaning of its namesake in [`Counters`].
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rare {
-    pub(super) marked: u64,
-    pub(super) incast: u64,
-    pub(super) dropped: [u64; DropReason::ALL.len()],
-    pub(super) dropped_at_dequeue: u64,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rare {
+    pub(crate) marked: u64,
+    pub(crate) incast: u64,
+    pub(crate) dropped: [u64; DropReason::ALL.len()],
+    pub(crate) dropped_at_dequeue: u64,
 }
 
 impl Books {
     /// Returns the counters of rare outcomes; allocates them if necessary.
-    pub(super) fn rare(&mut self) -> &mut Rare {
+    pub(crate) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
 
-    pub(super) fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         let none = Rare::default();
         let Rare { marked, incast, dropped, dropped_at_dequeue } = *self.rare.as_deref().unwrap_or(&none);
         let &Self { received, sent, sent_bytes, max_backlog, .. } = self;
@@ -82,7 +130,7 @@ impl Books {
 
     /// Adds the counters of one of the port's queues. Excludes `max_backlog`: the queues reach their largest backlogs at different times,
     /// so the sum would be too large.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.sent += other.sent;
         self.sent_bytes += other.sent_bytes;
