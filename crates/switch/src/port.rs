@@ -69,7 +69,7 @@ impl<T: Copy + Default> Port<T> {
             Queues::One(Ring::new())
         } else {
             Queues::Elaborate(Box::new(Elaborate {
-                shaper: config.shaper.map(TokenBucket::new),
+                shaper: config.shaper.map(|shaper| Box::new(TokenBucket::new(shaper))),
                 discipline: config.discipline.build(rate, stream("discipline", 0)),
             }))
         };

@@ -37,12 +37,13 @@ pub use threshold::Threshold;
 
 use crate::queue::{Reading, Share};
 
-/// A marker at its port, with the counts of its verdicts.
+/// A marker at its port, with the counts of its verdicts. The fields that each packet needs come first, so that they share a cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Installed {
-    marker: Marker,
     /// Bit *q* is set if the marker handles the packets of queue *q*.
     queues: u64,
+    marker: Marker,
     /// Name of the marker in scenarios.
     name: &'static str,
     counts: MarkerCounts,

@@ -112,9 +112,9 @@ pub enum IdleSince {
     AsReleased,
 }
 
-/// MQ-ECN marker of one port. The fields that every packet needs come first.
+/// MQ-ECN marker of one port. The fields that most packets need come first, in one cache line.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct MqEcn {
     /// *T_round*: smoothed round time, in picoseconds.
     round_time: f64,
@@ -122,14 +122,14 @@ pub struct MqEcn {
     weight_sum: f64,
     /// Time up to which idle time has been counted.
     counted_until: Instant,
-    /// Start of the last transmission that left the port empty.
-    emptied_at: Instant,
     queues: Box<[QueueShare]>,
     /// Configuration, shared by all ports.
     config: Arc<Config>,
     /// Last rate of the link, and the transmission time of the largest packet at this rate. This saves a division when a packet arrives at
     /// an empty port.
     mtu_time: (Rate, Duration),
+    /// Start of the last transmission that left the port empty.
+    emptied_at: Instant,
     /// Time at which the sum of weights was last sampled.
     sampled_at: Option<Instant>,
     stream: Stream,

@@ -48,15 +48,18 @@ impl Limits {
     }
 }
 
-/// One queue per class of service, served by a [`Scheduler`].
+/// One queue per class of service, served by a [`Scheduler`]. The fields that each arriving packet needs come first, so that they share a
+/// cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Composed<T, S = AnyScheduler> {
-    rings: Box<[Ring<Item<T>>]>,
-    queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
-    limits: Limits,
-    scheduler: S,
+    queues: Box<[QueueState]>,
+    rings: Box<[Ring<Item<T>>]>,
+    /// Limits of the queues; `None` if only the buffer limits them.
+    limits: Option<Box<Limits>>,
     paused: Paused,
+    scheduler: S,
 }
 
 impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
@@ -73,7 +76,7 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
             rings: queues.iter().map(|_| Ring::new()).collect(),
             queues: queues.into_boxed_slice(),
             queue_of_class: Arc::clone(&config.queue_of_class),
-            limits: config.limits.clone(),
+            limits: (config.limits != Limits::default()).then(|| Box::new(config.limits.clone())),
             scheduler,
             paused: Paused::default(),
         }
@@ -94,18 +97,22 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
         self.scheduler.select(now, &self.queues, self.paused)
     }
 
-    /// Returns whether a packet of `size` fits the limit on all queues together.
-    fn port_fits(&self, size: Bytes, limit: Limit) -> bool {
-        let packets = self.queues.iter().map(|queue| queue.packets).sum();
-        let backlog = self.queues.iter().map(|queue| queue.backlog.0).sum();
-        Self::fits(packets, Bytes(backlog), size, limit)
-    }
-
-    fn fits(packets: u32, backlog: Bytes, size: Bytes, limit: Limit) -> bool {
-        match limit {
-            Limit::Bytes(limit) => backlog + size <= limit,
-            Limit::Packets(limit) => packets < limit,
+    /// Checks whether these limits permit a packet of `size` in `queue`.
+    #[inline(never)]
+    fn check(&self, limits: &Limits, queue: usize, size: Bytes) -> Result<(), DropReason> {
+        let fits = |queues: &[QueueState], limit| match limit {
+            Limit::Bytes(limit) => {
+                queues.iter().map(|queue| queue.backlog.0).sum::<u64>() + size.0 <= limit.0
+            }
+            Limit::Packets(limit) => queues.iter().map(|queue| queue.packets).sum::<u32>() < limit,
+        };
+        if limits.port.is_some_and(|limit| !fits(&self.queues, limit)) {
+            return Err(DropReason::PortLimit);
         }
+        if limits.queues.get(queue).is_some_and(|&limit| !fits(&self.queues[queue..=queue], limit)) {
+            return Err(DropReason::QueueLimit);
+        }
+        Ok(())
     }
 }
 
@@ -113,13 +120,8 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
     #[inline(always)]
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
-        if self.limits.port.is_some_and(|limit| !self.port_fits(header.size(), limit)) {
-            return Err(DropReason::PortLimit);
-        }
-        let own = self.limits.queues.get(queue);
-        let &QueueState { packets, backlog, .. } = &self.queues[queue];
-        if own.is_some_and(|&limit| !Self::fits(packets, backlog, header.size(), limit)) {
-            return Err(DropReason::QueueLimit);
+        if let Some(limits) = &self.limits {
+            self.check(limits, queue, header.size())?;
         }
         Ok(queue)
     }

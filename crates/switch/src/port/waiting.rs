@@ -71,18 +71,17 @@ impl<T: Copy + Default> Waiting<T> for Ring<Item<T>> {
     }
 }
 
-/// State of a port with several queues or a shaper. The fields that each packet needs come first, so that they share a cache line
-/// whatever the discipline.
+/// State of a port with several queues or a shaper. What each packet needs is at the start of a cache line.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Elaborate<T> {
-    pub(super) shaper: Option<TokenBucket>,
+    pub(super) shaper: Option<Box<TokenBucket>>,
     pub(super) discipline: AnyDiscipline<T>,
 }
 
 /// Waiting packets of a port with several queues or a shaper. `D` is the type of the port's discipline.
 pub(super) struct Known<'a, D> {
-    pub(super) shaper: &'a mut Option<TokenBucket>,
+    pub(super) shaper: &'a mut Option<Box<TokenBucket>>,
     pub(super) discipline: &'a mut D,
 }
 
