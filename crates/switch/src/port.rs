@@ -41,6 +41,16 @@ enum Queues<T> {
     Elaborate(Box<Elaborate<T>>),
 }
 
+impl<T: Copy + Default> Queues<T> {
+    /// Returns the state of each queue; `None` for a port with one queue and no discipline.
+    fn states(&self) -> Option<&[QueueState]> {
+        match self {
+            Self::One(_) => None,
+            Self::Elaborate(queues) => Some(with_discipline!(&queues.discipline, own => own.queues())),
+        }
+    }
+}
+
 impl<T: Copy + Default> Port<T> {
     /// Creates a port on a link of this `rate`. `stream` returns the stream of random numbers for a purpose and an index.
     ///
@@ -57,7 +67,7 @@ impl<T: Copy + Default> Port<T> {
         mut stream: impl FnMut(&'static str, usize) -> Stream,
     ) -> Self {
         let shares = config.discipline.shares();
-        assert!(shares.len() <= Held::MOST_QUEUES, "at most 256 queues");
+        assert!(shares.len() <= 256, "at most 256 queues");
         let markers: Box<[Installed]> = config
             .markers
             .iter()
@@ -88,6 +98,14 @@ impl<T: Copy + Default> Port<T> {
         Self { edge, queues }
     }
 
+    /// Returns the bytes put on the link since the start.
+    pub fn sent_bytes(&self) -> Bytes {
+        let queues = self.queues.states().unwrap_or_default();
+        Bytes(
+            self.edge.total.books.sent_bytes.0 + queues.iter().map(|own| own.books.sent_bytes.0).sum::<u64>(),
+        )
+    }
+
     /// Prefetches into the cache the data that the port points to: its markers, and the slot for the next packet.
     pub fn prefetch(&self) {
         prefetch_all(&self.edge.markers);
@@ -111,7 +129,8 @@ impl<T: Copy + Default> Port<T> {
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
         let Entry { ingress, found } = entry.into();
-        let held = Held::new(ingress, 0, Memory::default());
+        // The port sets the memory when it is known.
+        let held = Held::new(ingress, Memory::default());
         let mut item = Item { header, payload, enqueued_at: now, held };
         let fate = match queues {
             Queues::One(queue) => edge.receive(queue, now, &mut item, found, buffer, dropped),

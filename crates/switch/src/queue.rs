@@ -7,40 +7,31 @@ use crate::buffer::Memory;
 use crate::counters::Books;
 pub use crate::counters::DropReason;
 
-/// Link by which a packet came to a node: the number of the link's port among the node's ports, below 2^22.
+/// Link by which a packet came to a node: the number of the link's port among the node's ports, below 2^31.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ingress(pub u32);
 
 impl Ingress {
     /// Ingress of packets that the node itself sends, as a host does.
-    pub const NONE: Self = Self((1 << 22) - 1);
+    pub const NONE: Self = Self((1 << 31) - 1);
 }
 
-/// Ingress link, queue and memory of a packet, packed in one word.
+/// Ingress link and memory of a packet, packed in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held(u32);
 
 impl Held {
-    /// Maximum number of queues of a port.
-    pub const MOST_QUEUES: usize = 256;
-
-    /// Packs `ingress`, `queue` and the `memory` that holds the packet's bytes.
+    /// Packs `ingress` and the `memory` that holds the packet's bytes.
     #[inline]
-    pub fn new(ingress: Ingress, queue: usize, memory: Memory) -> Self {
-        debug_assert!(ingress <= Ingress::NONE && queue < Self::MOST_QUEUES);
-        Self(ingress.0 << 10 | (queue as u32) << 2 | memory as u32)
+    pub fn new(ingress: Ingress, memory: Memory) -> Self {
+        debug_assert!(ingress <= Ingress::NONE);
+        Self(ingress.0 << 1 | memory as u32)
     }
 
     /// Returns the ingress link of the packet.
     #[inline]
     pub fn ingress(self) -> Ingress {
-        Ingress(self.0 >> 10)
-    }
-
-    /// Returns the queue that the packet joined.
-    #[inline]
-    pub fn queue(self) -> usize {
-        (self.0 >> 2) as usize % Self::MOST_QUEUES
+        Ingress(self.0 >> 1)
     }
 
     /// Returns the memory that holds the packet's bytes.
@@ -50,16 +41,16 @@ impl Held {
     }
 }
 
-/// A waiting packet.
+/// A packet at a port: one that arrives, or one that waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Item<T> {
     /// Header of the packet.
     pub header: Header,
     /// The driver's reference to the rest of the packet.
     pub payload: T,
-    /// Time at which the packet joined its queue.
+    /// Time at which the packet arrived at the port.
     pub enqueued_at: Instant,
-    /// Ingress link of the packet, its queue, and the memory that holds its bytes.
+    /// Ingress link of the packet, and the memory that holds its bytes.
     pub held: Held,
 }
 
@@ -89,9 +80,8 @@ pub enum Share {
     Weight(u32),
 }
 
-/// State of one queue of a port, for schedulers and markers, with the counters of the queue. It has the size of a cache line.
+/// State of one queue of a port, for schedulers and markers, with the counters of the queue. Together they have the size of a cache line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[repr(align(64))]
 pub struct QueueState {
     /// Bytes waiting.
     pub backlog: Bytes,

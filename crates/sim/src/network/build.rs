@@ -25,7 +25,7 @@ impl<T: Copy + Default> Network<T> {
     ///
     /// # Panics
     ///
-    /// If the network has more than 2^24 hosts, has 2^28 or more links, or contains a node with 2^22 or more links.
+    /// If the network has more than 2^24 hosts, has 2^28 or more links, or contains a node with 2^31 or more links.
     pub fn new(experiment: &Experiment) -> Self {
         let site = Site::all(experiment, None).remove(0);
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
@@ -132,7 +132,7 @@ fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, firs
     let wire = |number: u32| {
         let link = &network.links[number as usize];
         let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
-        assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
+        assert!(ingress < Ingress::NONE, "fewer than 2^31 links at a node");
         let rank = ranks.of_link(number);
         match link.to.0.checked_sub(network.hosts) {
             None if network.lossless.is_some() => {

@@ -208,8 +208,10 @@ impl<T: Copy + Default> Change<'_, T> {
     pub fn telemetry(&self, now: Instant) -> Option<(T, Telemetry)> {
         let (_, payload) = self.leaves.filter(|_| self.link.watch.has(Watch::TELEMETRY))?;
         let port = &self.link.port;
-        let sent = port.counters().sent_bytes.0;
-        Some((payload, Telemetry { at: now, sent, backlog: port.backlog(), rate: port.rate() }))
+        Some((
+            payload,
+            Telemetry { at: now, sent: port.sent_bytes().0, backlog: port.backlog(), rate: port.rate() },
+        ))
     }
 
     /// Returns the link's number, and the header and payload of the packet that starts to leave. Returns `None` if no packet leaves or the

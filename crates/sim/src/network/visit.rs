@@ -242,30 +242,30 @@ impl<T: Copy + Default> Network<T> {
         self.join(self.all_hosts(), node, Order::Apart, way, &packet, driver)
     }
 
-    /// Passes an arriving packet to a port that has already sent all packets due before this arrival. Returns whether the transmission of
-    /// the packet starts at once.
+    /// Passes an arriving packet to a port that has already sent all packets due before this arrival. With the order
+    /// [`Order::ApartWhileRoom`], the other ports of the switch send first if the packet may find no room. Returns whether the transmission
+    /// of the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,
         switch: u32,
         node: u32,
         order: Order,
-        Way { port: place, ingress }: Way,
+        way: Way,
         packet: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
         let &Arriving { at: now, header, payload, .. } = packet;
+        let Way { port: place, ingress } = way;
         let Self { links, nodes, dropped, calendar, tally, waiting, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
         let mut found = None;
         if order == Order::ApartWhileRoom {
             match link.port.room(memory, header.size()) {
-                Room::Found(memory) => found = Some(memory),
+                Room::Found(part) => found = Some(part),
                 Room::Certain => {}
-                Room::Uncertain => {
-                    return self.join_after_all(switch, node, Way { port: place, ingress }, packet, driver);
-                }
+                Room::Uncertain => return self.join_after_all(switch, node, way, packet, driver),
             }
         }
         let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
@@ -304,6 +304,7 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) -> bool {
         self.catch_all_up(switch, packet.at, driver);
+        // No other port holds packets back, so the room need not be checked again.
         self.join(switch, node, Order::Apart, way, packet, driver)
     }
 

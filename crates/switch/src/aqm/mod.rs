@@ -37,7 +37,7 @@ pub use threshold::Threshold;
 
 use crate::queue::{Reading, Share};
 
-/// A marker at its port, with the counts of its verdicts. The fields that each packet needs come first, so that they share a cache line.
+/// A marker at its port, with the counts of its verdicts. The fields that each packet needs come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Installed {
@@ -292,7 +292,8 @@ impl Config {
 /// of a packet. The markers in the second list share one branch and are out of line.
 macro_rules! markers {
     ([$($inlined:ident($type:ty)),*], [$($name:ident),*]) => {
-        /// Any marker, dispatched without function pointers. Large markers are boxed, because ports store their markers in one list.
+        /// Any marker, dispatched without function pointers. Large markers are boxed, because each marker of a port takes the size of the largest
+        /// variant.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(

@@ -24,7 +24,8 @@ use crate::queue::{Reading, Share};
 /// Shortest round time that lowers thresholds (MQ-ECN's released simulator, dwrr.cc).
 const SHORTEST_ROUND_PS: f64 = 1_000.0;
 
-/// Threshold in bytes that no backlog reaches. [`float`] converts no larger number.
+/// Largest standard threshold in bytes. Larger ones are lowered to this one, which no backlog reaches, because [`float`] converts no larger
+/// number.
 const NEVER_REACHED: u64 = u64::MAX >> 1;
 
 /// Parameters of MQ-ECN.
@@ -134,6 +135,8 @@ pub struct MqEcn {
     sampled_at: Option<Instant>,
     stream: Stream,
 }
+
+const _: () = assert!(std::mem::offset_of!(MqEcn, emptied_at) == 64, "one cache line precedes it");
 
 /// State of one queue.
 #[derive(Clone, Copy, Debug)]

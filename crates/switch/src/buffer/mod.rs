@@ -345,7 +345,7 @@ impl SharedBuffer {
             return Ok(Memory::Reserved);
         }
         let pool = &self.pools[account.pool];
-        let allows = match &rare.policy {
+        let allowed = match &rare.policy {
             Policy::DynamicThreshold(threshold) => threshold.admits_cells(account, pool, size),
             Policy::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
             Policy::CompleteSharing => true,
@@ -354,7 +354,7 @@ impl SharedBuffer {
                 abm.admits(queue, account, pool, size)
             }
         };
-        pool.room(allows, size)
+        pool.room(allowed, size)
     }
 
     /// Returns whether a packet of `size` is certain to find room, both now and after packets of other ports leave the pool. The result

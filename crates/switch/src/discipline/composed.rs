@@ -33,6 +33,21 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Checks whether the limits permit a packet of `size` in `queue`.
+    #[inline(never)]
+    fn check(&self, queues: &[QueueState], queue: usize, size: Bytes) -> Result<(), DropReason> {
+        let bytes = || Bytes(queues.iter().map(|queue| queue.backlog.0).sum());
+        let packets = || queues.iter().map(|queue| queue.packets).sum();
+        if self.port.is_some_and(|limit| !limit.admits(bytes(), packets(), size)) {
+            return Err(DropReason::PortLimit);
+        }
+        let &QueueState { backlog, packets, .. } = &queues[queue];
+        if self.queues.get(queue).is_some_and(|limit| !limit.admits(backlog, packets, size)) {
+            return Err(DropReason::QueueLimit);
+        }
+        Ok(())
+    }
+
     /// Returns the limit of a queue in bytes if every packet has the size `packet`; `None` if there is no limit.
     pub(super) fn of_a_queue(&self, packet: Bytes) -> Option<Bytes> {
         let longest = self.queues.iter().map(|limit| limit.in_bytes(packet)).max();
@@ -48,17 +63,16 @@ impl Limits {
     }
 }
 
-/// One queue per class of service, served by a [`Scheduler`]. The fields that each arriving packet needs come first, so that they share a
-/// cache line.
+/// One queue per class of service, served by a [`Scheduler`]. The fields that each arriving packet needs come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Composed<T, S = AnyScheduler> {
     queue_of_class: Arc<[u8]>,
     queues: Box<[QueueState]>,
-    rings: Box<[Ring<Item<T>>]>,
     /// Limits of the queues; `None` if only the buffer limits them.
     limits: Option<Box<Limits>>,
     paused: Paused,
+    rings: Box<[Ring<Item<T>>]>,
     scheduler: S,
 }
 
@@ -96,24 +110,6 @@ impl<T: Copy + Default, S: Scheduler> Composed<T, S> {
     fn select_among(&mut self, now: Instant) -> Option<usize> {
         self.scheduler.select(now, &self.queues, self.paused)
     }
-
-    /// Checks whether these limits permit a packet of `size` in `queue`.
-    #[inline(never)]
-    fn check(&self, limits: &Limits, queue: usize, size: Bytes) -> Result<(), DropReason> {
-        let fits = |queues: &[QueueState], limit| match limit {
-            Limit::Bytes(limit) => {
-                queues.iter().map(|queue| queue.backlog.0).sum::<u64>() + size.0 <= limit.0
-            }
-            Limit::Packets(limit) => queues.iter().map(|queue| queue.packets).sum::<u32>() < limit,
-        };
-        if limits.port.is_some_and(|limit| !fits(&self.queues, limit)) {
-            return Err(DropReason::PortLimit);
-        }
-        if limits.queues.get(queue).is_some_and(|&limit| !fits(&self.queues[queue..=queue], limit)) {
-            return Err(DropReason::QueueLimit);
-        }
-        Ok(())
-    }
 }
 
 impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
@@ -121,7 +117,7 @@ impl<T: Copy + Default, S: Scheduler> Discipline<T> for Composed<T, S> {
     fn place(&mut self, _now: Instant, header: &Header) -> Result<usize, DropReason> {
         let queue = usize::from(self.queue_of_class.get(usize::from(header.class())).copied().unwrap_or(0));
         if let Some(limits) = &self.limits {
-            self.check(limits, queue, header.size())?;
+            limits.check(&self.queues, queue, header.size())?;
         }
         Ok(queue)
     }

@@ -56,8 +56,8 @@ pub trait Discipline<T> {
     /// Returns the state of each queue. Each queue has its own account in the buffer.
     fn queues(&self) -> &[QueueState];
 
-    /// Returns the queues that have counters of their own, or an empty slice if the port counts for its only queue. The port changes only
-    /// the counters.
+    /// Returns the queues that contain their counters. A discipline with several queues must return all of them. If the slice is empty, the
+    /// port counts the packets of its only queue itself. The port changes only the counters.
     #[inline(always)]
     fn counting_queues(&mut self) -> &mut [QueueState] {
         &mut []

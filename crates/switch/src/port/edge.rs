@@ -12,14 +12,18 @@ use crate::discipline::with_discipline;
 use crate::queue::{DropReason, Held, Item, Left, QueueState};
 
 /// The parts of a port around its queues: the link, the accounts in the buffer, the markers and the counters.
+///
+/// The alignment lets a link with one queue use few cache lines.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Edge {
     pub(super) rate: Rate,
     /// Transmission time of a byte in picoseconds, if this is a whole number; otherwise zero. The field saves a division per packet.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
-    /// State of all queues together; with one queue, the state of that queue. The counters of several queues are in the discipline, except
-    /// for packets that the discipline rejected.
+    /// State of all queues together; with one queue, the state of that queue. Its counters include the largest backlog of the port and the
+    /// packets that the discipline rejected, and all other packets if the discipline has no counters
+    /// ([`crate::discipline::Discipline::counting_queues`]).
     pub(super) total: QueueState,
     /// Number of the port's first queue in the buffer of the switch. The numbers of its other queues follow.
     pub(super) account: usize,
@@ -92,8 +96,8 @@ impl Edge {
         })
     }
 
-    /// Handles an arriving packet. Sets in `item` the marks that the markers choose, and the queue and memory of the packet. `found` is the
-    /// memory that [`super::Port::room`] has found, if any.
+    /// Handles an arriving packet. Sets in `item` the marks that the markers choose, and the memory of the packet. `found` is the memory of
+    /// the packet if it is already known ([`super::Entry`]).
     #[inline(always)]
     pub(super) fn receive<T: Copy, W: Waiting<T>>(
         &mut self,
@@ -105,10 +109,10 @@ impl Edge {
         dropped: &mut impl Extend<T>,
     ) -> Fate {
         // Push out packets until the arriving one has room.
-        while let Some(Left { item, queue, .. }) = waiting.push_out(now, &item.header) {
-            self.free(queue, item.header.size(), item.held.memory(), buffer);
+        while let Some(Left { item: left, queue, .. }) = waiting.push_out(now, &item.header) {
+            self.free(queue, left.header.size(), left.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
-            dropped.extend([item.payload]);
+            dropped.extend([left.payload]);
         }
         let queue = match waiting.place(now, &item.header) {
             Ok(queue) => queue,
@@ -127,7 +131,7 @@ impl Edge {
                 return Fate::Dropped;
             }
         };
-        item.held = Held::new(item.held.ingress(), queue, memory);
+        item.held = Held::new(item.held.ingress(), memory);
         let size = item.header.size();
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, size) {
@@ -238,7 +242,7 @@ impl Edge {
     }
 
     /// Returns whether the buffer and the enqueue markers admit a packet to `queue`, and sets in its header the marks that the markers
-    /// choose. `found` is the memory that [`super::Port::room`] has found, if any.
+    /// choose. `found` is the memory of the packet if it is already known.
     #[inline(always)]
     fn admit<T: Copy, W: Waiting<T>>(
         &mut self,
@@ -295,7 +299,7 @@ impl Edge {
             rare.dropped_at_dequeue += 1;
             dropped.extend([item.payload]);
         }
-        debug_assert_eq!((self.total.backlog, self.total.packets), (Bytes(0), 0), "nothing of it is left");
+        debug_assert_eq!((self.total.backlog, self.total.packets), (Bytes(0), 0), "no packet is left");
     }
 
     /// Returns whether no packet waits and the link is free.

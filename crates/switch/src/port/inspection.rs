@@ -6,17 +6,7 @@ use super::{Port, Queues};
 use crate::aqm::Aqm;
 use crate::buffer::SharedBuffer;
 use crate::discipline::{Discipline, with_discipline};
-use crate::queue::{QueueState, Reading};
-
-impl<T: Copy + Default> Queues<T> {
-    /// Returns the state of each queue; `None` for a port with one queue and no discipline.
-    pub(super) fn states(&self) -> Option<&[QueueState]> {
-        match self {
-            Self::One(_) => None,
-            Self::Elaborate(queues) => Some(with_discipline!(&queues.discipline, own => own.queues())),
-        }
-    }
-}
+use crate::queue::Reading;
 
 impl<T: Copy + Default> Port<T> {
     /// Calls `tell` with every quantity in a trace of this port: its backlog, the backlog of each queue, and the state of its discipline

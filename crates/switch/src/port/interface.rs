@@ -28,7 +28,7 @@ pub struct Departure<T> {
     pub header: Header,
     /// The driver's reference to the rest of the packet.
     pub payload: T,
-    /// Ingress link by which the packet came to the node, and the queue that it leaves.
+    /// Ingress link by which the packet came to the node, and the memory that held it.
     pub held: Held,
     /// Time at which the packet's last bit is on the wire.
     pub finish: Instant,
@@ -66,7 +66,7 @@ pub enum Arrival<T> {
 pub struct Entry {
     /// Ingress link by which the packet came to the node.
     pub ingress: Ingress,
-    /// Memory from [`Room::Found`], if the driver has called [`super::Port::room`] immediately before.
+    /// Memory from [`Room::Found`] if the driver has called [`super::Port::room`] immediately before, or the memory that the driver chose.
     pub found: Option<Memory>,
 }
 

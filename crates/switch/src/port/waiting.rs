@@ -53,7 +53,7 @@ pub(super) trait Waiting<T: Copy> {
         None
     }
 
-    /// Returns the counters of `queue`. If the port has one queue, returns `whole`, the counters of the port.
+    /// Returns the counters of `queue`, or `whole`, the counters of the port, if the queue has none.
     fn books<'a>(&'a mut self, _queue: usize, whole: &'a mut Books) -> &'a mut Books {
         whole
     }
@@ -71,7 +71,7 @@ impl<T: Copy + Default> Waiting<T> for Ring<Item<T>> {
     }
 }
 
-/// State of a port with several queues or a shaper. What each packet needs is at the start of a cache line.
+/// State of a port with several queues or a shaper. The fields that each packet needs come first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Elaborate<T> {
@@ -141,9 +141,8 @@ impl<T: Copy + Default, D: Discipline<T>> Waiting<T> for Known<'_, D> {
 
     #[inline(always)]
     fn books<'a>(&'a mut self, queue: usize, whole: &'a mut Books) -> &'a mut Books {
-        match self.discipline.counting_queues().get_mut(queue) {
-            Some(state) => &mut state.books,
-            None => whole,
-        }
+        let queues = self.discipline.counting_queues();
+        debug_assert!(queues.is_empty() || queue < queues.len(), "no queue {queue}");
+        queues.get_mut(queue).map_or(whole, |state| &mut state.books)
     }
 }

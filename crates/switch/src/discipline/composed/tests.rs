@@ -62,6 +62,13 @@ fn the_queues_of_a_port_share_its_limit_first_come_first_served() {
 }
 
 #[test]
+fn a_packet_that_no_limit_admits_is_refused_by_the_limit_of_the_port() {
+    let mut composed = composed(Limits { queues: vec![Limit::Packets(1)], port: Some(Limit::Packets(1)) });
+    let joined = [0, 0, 1].map(|class| arrive(&mut composed, class, 1_000, 0));
+    assert_eq!(joined, [Ok(0), Err(DropReason::PortLimit), Err(DropReason::PortLimit)]);
+}
+
+#[test]
 fn a_packet_leaves_its_queue_as_if_it_had_never_been_there() {
     let mut composed = composed(Limits::default());
     let empty = composed.queues().to_vec();

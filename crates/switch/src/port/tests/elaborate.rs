@@ -147,6 +147,20 @@ fn queues_have_accounts_and_counters_of_their_own() {
 }
 
 #[test]
+fn the_largest_backlogs_stay_when_fewer_bytes_wait() {
+    let (mut port, mut buffer) = two_queues(vec![], Policy::CompleteSharing);
+    // One packet is on the wire, and two wait. Then one waits.
+    receive(&mut port, &mut buffer, &[0, 0, 0]);
+    for _ in 0..2 {
+        port.transmit_next(port.busy_until(), &mut buffer, &mut vec![]);
+    }
+    receive(&mut port, &mut buffer, &[0]);
+    assert_eq!((port.backlog(), port.sent_bytes()), (Bytes(1_000), Bytes(3_000)));
+    assert_eq!(port.counters().max_backlog, Bytes(2_000));
+    assert_eq!(port.queue_counters()[0].max_backlog, Bytes(2_000));
+}
+
+#[test]
 fn the_one_queue_of_a_port_has_the_counters_of_the_port() {
     // The port may also be shaped, or have a discipline with one account.
     for mut port in [port(vec![], EgressDrop::Slot), shaped(vec![], EgressDrop::Slot)] {
