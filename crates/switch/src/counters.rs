@@ -144,3 +144,66 @@ impl Books {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_named_in_results_as_in_the_code() {
+        for reason in DropReason::ALL {
+            // `QueueLimit` becomes `queue_limit`: lower case, with an underscore before each capital but the first.
+            let mut name = String::new();
+            for letter in format!("{reason:?}").chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.extend(letter.to_lowercase());
+            }
+            assert_eq!(reason.name(), name);
+        }
+    }
+
+    #[test]
+    fn counters_add_up_but_for_the_most_that_waited() {
+        let counters = |scale: u64| Counters {
+            received: 2 * scale,
+            marked: 3 * scale,
+            incast: 5 * scale,
+            sent: 7 * scale,
+            sent_bytes: Bytes(11 * scale),
+            dropped: [13, 17, 19, 23, 29, 31, 37, 47].map(|count| count * scale),
+            dropped_at_dequeue: 41 * scale,
+            max_backlog: Bytes(43),
+        };
+        let books = |scale: u64| {
+            let Counters {
+                received,
+                marked,
+                incast,
+                sent,
+                sent_bytes,
+                dropped,
+                dropped_at_dequeue,
+                max_backlog,
+            } = counters(scale);
+            let mut books = Books::default();
+            (books.received, books.sent) = (received, sent);
+            (books.sent_bytes, books.max_backlog) = (sent_bytes, max_backlog);
+            *books.rare() = Rare { marked, incast, dropped, dropped_at_dequeue };
+            books
+        };
+        // Adding counters scaled by 100 to the unscaled counters gives counters scaled by 101.
+        let mut sum = books(1);
+        sum.add(&books(100));
+        assert_eq!(sum.counters(), counters(101));
+        // Only one of the two operands has counters of rare outcomes.
+        let common = Books { received: 1, ..Books::default() };
+        assert_eq!(common.counters(), Counters { received: 1, ..Counters::default() });
+        let mut sum = common.clone();
+        sum.add(&books(1));
+        assert_eq!(sum.counters(), Counters { received: 3, max_backlog: Bytes(0), ..counters(1) });
+        sum.add(&common);
+        assert_eq!(sum.counters().received, 4);
+    }
+}

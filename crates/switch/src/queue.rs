@@ -66,10 +66,9 @@ pub struct Left<T> {
 }
 
 /// Share of the link that a queue may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// All bandwidth that queues of higher priority do not use.
-    #[default]
     Strict,
     /// A quantum in each round of a round-robin scheduler.
     Round {
