@@ -13,20 +13,10 @@ pub use abm::Config as AbmConfig;
 use abm::{Abm, Place};
 pub use cell::Cell;
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
-pub use pool::{Account, Pool};
+pub use pool::{Account, Memory, Pool, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
-
-/// Part of a switch's memory that holds a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Memory {
-    /// The reserved buffer of the packet's queue.
-    Reserved,
-    /// The pool that the queue shares with other queues.
-    #[default]
-    Shared,
-}
 
 /// Upper limit on a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,15 +151,6 @@ impl ReservedRule {
             Self::AsReleased => reserved.min(packet),
         }
     }
-}
-
-/// Reason for refusing a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The queue is at the policy's limit.
-    QueueLimit,
-    /// The pool is full.
-    PoolFull,
 }
 
 /// Accounts of a switch's packet memory.

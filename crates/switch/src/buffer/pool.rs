@@ -1,8 +1,25 @@
-//! Accounts of pools and queues.
+//! Accounts of pools and queues, and the results of looking for room.
 
 use shallows_core::Bytes;
 
-use super::{Memory, Refusal};
+/// Part of a switch's memory that holds a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// The reserved buffer of the packet's queue.
+    Reserved,
+    /// The pool that the queue shares with other queues.
+    #[default]
+    Shared,
+}
+
+/// Reason for refusing a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The queue is at the policy's limit.
+    QueueLimit,
+    /// The pool is full.
+    PoolFull,
+}
 
 /// Part of the memory that several queues share.
 #[derive(Clone, Copy, Debug)]
