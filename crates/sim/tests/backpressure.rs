@@ -137,3 +137,19 @@ fn losses_in_switches_are_counted_as_theirs() {
     assert_eq!(summary["packets"]["dropped_data_in_switches"], summary["packets"]["dropped_data"]);
     assert!(!report.warnings().iter().any(|warning| warning.contains("NICs of senders")));
 }
+
+#[test]
+fn a_connection_continues_after_the_nic_has_dropped_its_waiting_packets() {
+    // Ten packets may be sent before an acknowledgement arrives. Packet 1 leaves at once; packets 2 to 4 exceed the limit of two waiting
+    // packets. The NIC drops each packet behind which others wait. Each drop lets the next packet in, so only packet 10 has no packet behind
+    // it. If connections continued only after departures, packets 4 and 7 would leave too.
+    let dropping = [
+        ("host.nic.backpressure", "3000B"),
+        ("host.nic.markers", "[{ kind = 'threshold', k = '0B', at = 'dequeue' }]"),
+        ("host.jitter", "off"),
+        ("stop.at", "40us"),
+    ];
+    let report = common::run(SCENARIO, &dropping);
+    let nic = report.port("host1->switch0").expect("a port");
+    assert_eq!((nic.sent, nic.dropped_total()), (2, 8));
+}

@@ -242,11 +242,14 @@ impl Hosts {
         }
     }
 
-    /// Processes packets that NICs have dropped. Their connections are not resumed: acknowledgements and timers detect the loss.
+    /// Processes packets that NICs have dropped. A connection that the NIC has held back continues in an event of its own, because the drop
+    /// may occur while a connection sends.
     #[inline]
     pub(crate) fn on_drops(&mut self, driver: &mut impl Driver) {
         while let Some((host, packet)) = driver.dropped() {
-            self.depart(host, packet);
+            if let Some(place) = self.depart(host, packet) {
+                self.resume_soon(place, driver);
+            }
         }
     }
 

@@ -143,8 +143,8 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held that connection
-    /// back.
+    /// Records that a packet has left the NIC queue of this host, or was dropped there. Returns the packet's connection if backpressure has
+    /// held that connection back.
     #[inline]
     pub(super) fn depart(&mut self, host: HostId, packet: Queued) -> Option<Place> {
         let place = Place { host, slot: packet.name.slot };
@@ -154,6 +154,15 @@ impl Hosts {
         }
         side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.len)));
         side.endpoint.is_held().then_some(place)
+    }
+
+    /// Lets a connection that backpressure has held back continue now, in an event of its own.
+    #[cold]
+    pub(super) fn resume_soon(&mut self, place: Place, driver: &mut impl Driver) {
+        let now = driver.now();
+        if let Some(now) = arm(Some(now), &mut self.sender_mut(place).0.timer_at) {
+            driver.timer_at(now, Timer::Sender(place));
+        }
     }
 
     /// Handles the timer of a sender.
@@ -176,7 +185,7 @@ impl Hosts {
                 return self.flush(place, driver);
             }
         }
-        if is_due || transport.handover.paces() {
+        if is_due || side.endpoint.is_held() || transport.handover.paces() {
             self.pump(place, driver);
         } else if let Some(later) = arm(deadline, &mut side.timer_at) {
             driver.timer_at(later, Timer::Sender(place));
