@@ -9,7 +9,7 @@ use shallows_scenario::{Experiment, Network as NetworkConfig};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Ingress;
 
-use crate::network::calendar::Calendar;
+use crate::network::calendar::{Calendar, Group};
 use crate::network::division::longest_flight;
 use crate::network::event::{Event, Ranks};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
@@ -53,10 +53,10 @@ impl<T: Copy + Default> Network<T> {
         let is_whole = site.nodes.count() as usize == network.buffers.len();
         let turns = if is_whole && window.is_some() { Turns::of(network) } else { None };
         for (waiting, &twice) in waiting.iter_mut().zip(turns.iter().flat_map(|turns| &turns.twice)) {
-            waiting.twice = twice;
+            waiting.group = if twice { Group::Twice } else { Group::Once };
         }
         let window = turns.as_ref().map(|turns| turns.window).or(window).unwrap_or(longest);
-        let calendar = Calendar::new(window, longest, waiting.len() as u32);
+        let calendar = Calendar::new(window, longest, waiting.iter().map(|waiting| waiting.group).collect());
         let mut built = Self {
             links,
             places: site.links.clone(),
@@ -68,8 +68,7 @@ impl<T: Copy + Default> Network<T> {
             calendar,
             first_part: turns.map(|turns| turns.first_part),
             waiting,
-            busy: Vec::new(),
-            next_departure: Instant::MAX,
+            busy: Default::default(),
             visited: Instant::ZERO,
             last: Instant::ZERO,
             events: 0,

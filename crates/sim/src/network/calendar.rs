@@ -29,6 +29,19 @@ pub(crate) struct Arriving<T> {
     pub(crate) wire: u32,
 }
 
+/// Number of groups of buckets.
+pub(crate) const GROUPS: usize = 3;
+
+/// Group of buckets that are taken at the same times within a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Switches with one turn in each window.
+    Once,
+    /// Switches with two turns in each window.
+    Twice,
+    Hosts,
+}
+
 /// Packets in flight by the time window of their arrival, and the open window, which is being processed.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
@@ -43,14 +56,14 @@ pub(crate) struct Calendar<T> {
     slots: u64,
     /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
-    /// Number of buckets per slot: one for each switch, and one for all hosts.
-    count: usize,
-    /// Packets of each bucket, at index slot × `count` + bucket number.
+    /// Groups of the buckets of one slot: one bucket for each switch, and one for all hosts.
+    groups: Vec<Group>,
+    /// Packets of each bucket, at index slot × number of buckets + bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// For each slot, numbers of the buckets that hold packets.
-    due: Vec<Vec<u32>>,
-    /// Bit *s*: whether slot *s* holds packets.
-    occupied: u128,
+    /// For each slot and each group, numbers of the buckets that hold packets.
+    due: Vec<[Vec<u32>; GROUPS]>,
+    /// For each group, bit *s*: whether slot *s* holds packets.
+    occupied: [u128; GROUPS],
     /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
     /// cache.
     spare: Vec<Vec<Arriving<T>>>,
@@ -59,13 +72,13 @@ pub(crate) struct Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with `buckets` buckets per time window. Windows have the length `window`, but at most 268 us. A packet
+    /// Returns an empty calendar with one bucket per time window for each element of `groups`. Windows have the length `window`, but at most 268 us. A packet
     /// keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///
     /// If `window` is zero.
-    pub(crate) fn new(window: Duration, longest: Duration, buckets: u32) -> Self {
+    pub(crate) fn new(window: Duration, longest: Duration, groups: Vec<Group>) -> Self {
         let window = window.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
@@ -77,10 +90,10 @@ impl<T: Copy> Calendar<T> {
             start: Instant::ZERO,
             slots,
             reach: (slots - 1) * window.0,
-            count: buckets as usize,
-            buckets: (0..slots as usize * buckets as usize).map(|_| Vec::new()).collect(),
-            due: vec![Vec::new(); slots as usize],
-            occupied: 0,
+            buckets: (0..slots as usize * groups.len()).map(|_| Vec::new()).collect(),
+            groups,
+            due: (0..slots).map(|_| Default::default()).collect(),
+            occupied: [0; GROUPS],
             spare: Vec::new(),
             spare_due: Vec::new(),
         }
@@ -125,11 +138,12 @@ impl<T: Copy> Calendar<T> {
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) & (self.slots - 1);
-        let bucket = &mut self.buckets[slot as usize * self.count + number as usize];
+        let bucket = &mut self.buckets[slot as usize * self.groups.len() + number as usize];
         if bucket.is_empty() {
             *bucket = self.spare.pop().unwrap_or_default();
-            self.due[slot as usize].push(number);
-            self.occupied |= 1 << slot;
+            let group = self.groups[number as usize] as usize;
+            self.due[slot as usize][group].push(number);
+            self.occupied[group] |= 1 << slot;
         }
         bucket.push(packet);
     }
@@ -138,55 +152,58 @@ impl<T: Copy> Calendar<T> {
         (self.number & (self.slots - 1)) as usize
     }
 
-    /// Removes and returns the numbers of the buckets that hold packets of the open time window. The caller must pass each number to
-    /// [`Self::take`] or [`Self::keep`].
-    pub(crate) fn take_due(&mut self) -> Vec<u32> {
+    /// Removes and returns the numbers of a group's buckets that hold packets of the open time window. The caller must pass each number to
+    /// [`Self::take`].
+    #[inline]
+    pub(crate) fn take_due(&mut self, group: Group) -> Vec<u32> {
         let slot = self.slot();
-        self.occupied &= !(1 << slot);
-        std::mem::replace(&mut self.due[slot], std::mem::take(&mut self.spare_due))
+        let occupied = &mut self.occupied[group as usize];
+        if *occupied & 1 << slot == 0 {
+            return Vec::new();
+        }
+        *occupied &= !(1 << slot);
+        std::mem::replace(&mut self.due[slot][group as usize], std::mem::take(&mut self.spare_due))
     }
 
     /// Removes and returns the packets of a bucket in the slot of the open time window. Some of these packets may arrive in a later window.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
-        std::mem::take(&mut self.buckets[slot * self.count + number as usize])
+        std::mem::take(&mut self.buckets[slot * self.groups.len() + number as usize])
     }
 
-    /// Puts a bucket from [`Self::take_due`] back on the list of due buckets. Called if the bucket's packets were not taken.
-    pub(crate) fn keep(&mut self, number: u32) {
-        let slot = self.slot();
-        if !self.buckets[slot * self.count + number as usize].is_empty() {
-            self.due[slot].push(number);
-            self.occupied |= 1 << slot;
-        }
-    }
-
-    /// Keeps the vector from [`Self::take`] for reuse, after its packets have been processed.
+    /// Keeps the vector from [`Self::take`] for reuse, after its packets have been processed. Drops a vector without allocated memory: the
+    /// bucket was empty.
     #[inline]
     pub(crate) fn recycle(&mut self, mut packets: Vec<Arriving<T>>) {
         packets.clear();
-        self.spare.push(packets);
+        if packets.capacity() > 0 {
+            self.spare.push(packets);
+        }
     }
 
-    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or kept.
+    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken.
+    #[inline]
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
-        due.clear();
-        self.spare_due = due;
+        if due.capacity() > 0 {
+            due.clear();
+            self.spare_due = due;
+        }
     }
 
     /// Returns a time before which no packet arrives: the start of the first time window with packets, or `Instant::MAX` if no window has
     /// packets.
     pub(crate) fn not_before(&self) -> Instant {
-        if self.occupied == 0 {
+        let occupied = self.occupied.iter().fold(0, |all, group| all | group);
+        if occupied == 0 {
             return Instant::MAX;
         }
         let slot = self.slot();
-        let later = self.occupied >> slot;
+        let later = occupied >> slot;
         let ahead = if later != 0 {
             later.trailing_zeros().into()
         } else {
-            self.slots - slot as u64 + u64::from(self.occupied.trailing_zeros())
+            self.slots - slot as u64 + u64::from(occupied.trailing_zeros())
         };
         Instant(self.start.0 + ahead * self.window.0)
     }
@@ -204,8 +221,8 @@ impl<T: Copy> Calendar<T> {
     /// Removes and returns all packets, in order of arrival.
     pub(crate) fn take_all(&mut self) -> Vec<Arriving<T>> {
         let mut packets: Vec<Arriving<T>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
-        self.due.iter_mut().for_each(Vec::clear);
-        self.occupied = 0;
+        self.due.iter_mut().flatten().for_each(Vec::clear);
+        self.occupied = [0; GROUPS];
         packets.sort_by_key(|packet| packet.at);
         packets
     }
@@ -225,6 +242,14 @@ mod tests {
 
     const WINDOW: Duration = Duration(1_000);
 
+    /// Groups of three buckets.
+    const GROUPS_OF_TEST: [Group; 3] = [Group::Once, Group::Twice, Group::Hosts];
+
+    /// Returns a calendar with three buckets per time window.
+    fn empty(longest: Duration) -> Calendar<u32> {
+        Calendar::new(WINDOW, longest, GROUPS_OF_TEST.into())
+    }
+
     fn arriving(at: u64, wire: u32) -> Arriving<u32> {
         Arriving { at: Instant(at), header: Header::new(HostId(0), HostId(1)), payload: wire, wire }
     }
@@ -236,19 +261,22 @@ mod tests {
     /// Returns the packets that arrive in the open time window, each with its bucket. Puts later packets back into the calendar.
     fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
         let end = calendar.start() + WINDOW;
-        let (due, mut found) = (calendar.take_due(), Vec::new());
-        for &bucket in &due {
-            let packets = calendar.take(bucket);
-            for packet in &packets {
-                if packet.at < end {
-                    found.push((bucket, packet.at.0))
-                } else {
-                    calendar.place(bucket, *packet)
+        let mut found = Vec::new();
+        for group in GROUPS_OF_TEST {
+            let due = calendar.take_due(group);
+            for &bucket in &due {
+                let packets = calendar.take(bucket);
+                for packet in &packets {
+                    if packet.at < end {
+                        found.push((bucket, packet.at.0))
+                    } else {
+                        calendar.place(bucket, *packet)
+                    }
                 }
+                calendar.recycle(packets);
             }
-            calendar.recycle(packets);
+            calendar.recycle_due(due);
         }
-        calendar.recycle_due(due);
         found.sort_unstable();
         found
     }
@@ -260,7 +288,7 @@ mod tests {
             begin in 0_u64..300_000,
             longest in prop_oneof![Just(WINDOW), Just(WINDOW * 40), Just(WINDOW * 1_000)],
         ) {
-            let mut calendar = Calendar::new(WINDOW, longest, 3);
+            let mut calendar = empty(longest);
             calendar.open(Instant(begin));
             let first = begin / WINDOW.0;
             let mut expected: Vec<Vec<(u32, u64)>> = vec![Vec::new(); 400];
@@ -285,7 +313,7 @@ mod tests {
 
     #[test]
     fn packets_beyond_the_last_slot_wait_in_it() {
-        let mut calendar = Calendar::new(WINDOW, WINDOW, 1);
+        let mut calendar = empty(WINDOW);
         calendar.open(Instant(3_000));
         calendar.place(0, arriving(40_000, 0));
         assert_eq!(calendar.not_before(), Instant(18_000), "slot 15 after the open window");
@@ -297,7 +325,7 @@ mod tests {
     fn slots_suffice_for_the_longest_time_in_flight_up_to_127_windows() {
         // A packet that leaves in the last instant of the open window, and the slot in which it must wait.
         for (longest, slot) in [(1, 1), (14, 14), (20, 20), (126, 126), (127, 127), (1_000, 127)] {
-            let mut calendar = Calendar::new(WINDOW, WINDOW * longest, 1);
+            let mut calendar = empty(WINDOW * longest);
             calendar.open(Instant(3_000));
             calendar.place(0, arriving(3_999 + longest * WINDOW.0, 0));
             assert_eq!(
@@ -312,45 +340,59 @@ mod tests {
 
     #[test]
     fn slots_take_no_more_memory_than_needed() {
-        let slots = |longest| Calendar::<u32>::new(WINDOW, WINDOW * longest, 3).buckets.len() / 3;
+        let slots = |longest| empty(WINDOW * longest).buckets.len() / 3;
         assert_eq!([1, 14, 15, 30, 31, 62, 63, 1_000].map(slots), [16, 16, 32, 32, 64, 64, 128, 128]);
     }
 
     #[test]
-    fn a_bucket_that_is_kept_stays_due() {
-        // The bucket is in the first slot, then in the fourth slot.
+    fn each_group_has_its_own_due_buckets() {
+        // The buckets are in the first slot, then in the fourth slot.
         for start in [0, 3_000] {
-            let mut calendar = Calendar::new(WINDOW, WINDOW, 2);
+            let mut calendar = empty(WINDOW);
             calendar.open(Instant(start));
             calendar.place(1, arriving(start + 5, 0));
-            for _ in 0..2 {
-                let due = calendar.take_due();
-                assert_eq!(due, [1]);
-                assert_eq!(calendar.not_before(), Instant::MAX);
-                calendar.keep(1);
-                calendar.keep(0);
-                calendar.recycle_due(due);
-                assert_eq!(calendar.not_before(), Instant(start));
-            }
+            calendar.place(2, arriving(start + 6, 0));
+            assert_eq!(calendar.take_due(Group::Once).len(), 0);
+            assert_eq!(calendar.take_due(Group::Hosts), [2]);
+            assert_eq!(calendar.not_before(), Instant(start), "bucket 1 is due");
+            assert_eq!(calendar.take_due(Group::Twice), [1]);
+            assert_eq!((calendar.take_due(Group::Twice), calendar.not_before()), (vec![], Instant::MAX));
             assert_eq!(times(&calendar.take(1)), [start + 5]);
         }
     }
 
     #[test]
+    fn empty_buckets_leave_nothing_to_reuse() {
+        let mut calendar = empty(WINDOW);
+        calendar.place(0, arriving(5, 0));
+        for bucket in [0, 1] {
+            let packets = calendar.take(bucket);
+            calendar.recycle(packets);
+        }
+        assert_eq!(calendar.spare.len(), 1, "bucket 1 had no memory");
+        let due = calendar.take_due(Group::Once);
+        calendar.recycle_due(due);
+        let none = calendar.take_due(Group::Twice);
+        calendar.recycle_due(none);
+        assert!(calendar.spare_due.capacity() > 0, "the list of the group `Once`");
+    }
+
+    #[test]
     fn all_packets_or_those_of_one_link_are_removed() {
-        let mut calendar = Calendar::new(WINDOW, WINDOW, 2);
+        let mut calendar = empty(WINDOW);
         for (at, wire) in [(9_000, 1), (500, 2), (70_000, 1), (501, 1)] {
             calendar.place(wire % 2, arriving(at, wire));
         }
         assert_eq!(times(&calendar.take_of_wire(2)), [500]);
         assert_eq!(calendar.len(), 3);
         assert_eq!(times(&calendar.take_all()), [501, 9_000, 70_000]);
-        assert_eq!((calendar.len(), calendar.not_before(), calendar.take_due()), (0, Instant::MAX, vec![]));
+        assert_eq!((calendar.len(), calendar.not_before()), (0, Instant::MAX));
+        assert_eq!(GROUPS_OF_TEST.map(|group| calendar.take_due(group).len()), [0; 3]);
     }
 
     #[test]
     fn a_window_is_at_most_268_us() {
-        let window = |shortest| Calendar::<u32>::new(shortest, shortest, 1).window();
+        let window = |shortest| Calendar::<u32>::new(shortest, shortest, GROUPS_OF_TEST.into()).window();
         assert_eq!(window(Duration(1 << 40)), Duration(1 << 28));
         assert_eq!(window(Duration(7)), Duration(7));
     }

@@ -41,13 +41,13 @@ use shallows_switch::port::{Arrival, Counters, Departure, Entry};
 use shallows_switch::{Ingress, Node};
 
 pub(crate) use crate::network::calendar::Arriving;
-use crate::network::calendar::Calendar;
+use crate::network::calendar::{Calendar, GROUPS};
 use crate::network::event::LinkRank;
 use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::Waiting;
+use crate::network::waiting::{Busy, Waiting};
 
 /// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
 /// packet's body for the driver.
@@ -70,10 +70,8 @@ pub struct Network<T> {
     first_part: Option<Duration>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
-    /// Indices of the entries of `waiting` that have waiting packets.
-    busy: Vec<u32>,
-    /// Time of the earliest departure from any port in the entries that `busy` lists.
-    next_departure: Instant,
+    /// For each group ([`calendar::Group`]), the entries of `waiting` that have waiting packets.
+    busy: [Busy; GROUPS],
     /// Time up to which switches have run in time windows.
     visited: Instant,
     /// Time of the last event at nodes that run in time windows.

@@ -13,10 +13,10 @@ use shallows_core::{Duration, Instant, prefetch, prefetch_lines};
 use shallows_measure::Tally;
 use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
-use crate::network::calendar::{Arriving, Calendar};
+use crate::network::calendar::{Arriving, Calendar, Group};
 use crate::network::event::{Class, Event};
 use crate::network::link::{Flying, Leaves, Link, NONE};
-use crate::network::waiting::{Order, Waiting, Way};
+use crate::network::waiting::{Busy, Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
@@ -28,7 +28,8 @@ impl<T: Copy + Default> Network<T> {
         }
         // Arrivals and departures up to `visited` have been processed.
         let after = Instant(self.visited.0 + 1);
-        self.calendar.not_before().max(after).min(self.next_departure)
+        let departure = self.busy.iter().fold(Instant::MAX, |first, busy| first.min(busy.next));
+        self.calendar.not_before().max(after).min(departure)
     }
 
     /// Returns whether switches run in time windows instead of event by event.
@@ -69,8 +70,13 @@ impl<T: Copy + Default> Network<T> {
     /// Removes and returns packets to hosts from the bucket of the open time window. Writes to `order` the indices of the packets that
     /// arrive by `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
-        let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
+        let due = self.calendar.take_due(Group::Hosts);
+        if due.is_empty() {
+            return Vec::new();
+        }
+        self.calendar.recycle_due(due);
+        let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         self.sorter.begin(packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
@@ -127,40 +133,39 @@ impl<T: Copy + Default> Network<T> {
         if !self.by_window {
             return;
         }
-        if !self.waiting[self.all_hosts() as usize].ports.is_empty() {
-            self.finish(self.all_hosts(), until, driver);
+        let hosts = self.all_hosts();
+        if !self.waiting[hosts as usize].ports.is_empty() {
+            self.finish(hosts, until, driver);
+            self.busy[Group::Hosts as usize].next = self.waiting[hosts as usize].next;
         }
         if let Some(first_part) = self.first_part {
             let second_start = self.calendar.start() + first_part;
-            self.take_turns(true, until.min(Instant(second_start.0 - 1)), driver);
-            self.take_turns(false, until, driver);
+            self.take_turns(Group::Twice, until.min(Instant(second_start.0 - 1)), driver);
+            self.take_turns(Group::Once, until, driver);
             if until >= second_start {
-                self.take_turns(true, until, driver);
+                self.take_turns(Group::Twice, until, driver);
             }
         } else {
-            self.take_turns(false, until, driver);
+            self.take_turns(Group::Once, until, driver);
         }
         self.visited = self.visited.max(until);
     }
 
-    /// Runs the switches of one kind up to `until`, one after the other: those with two turns in each time window if `twice` is true,
-    /// otherwise those with one turn. Packets to other switches stay in the calendar.
-    fn take_turns(&mut self, twice: bool, until: Instant, driver: &mut impl Driver<T>) {
-        let due = self.calendar.take_due();
+    /// Runs the switches of one group up to `until`, one after the other.
+    fn take_turns(&mut self, group: Group, until: Instant, driver: &mut impl Driver<T>) {
+        let due = self.calendar.take_due(group);
+        if due.is_empty() && self.busy[group as usize].next > until {
+            return;
+        }
         for &switch in &due {
-            if switch == self.all_hosts() || self.waiting[switch as usize].twice != twice {
-                self.calendar.keep(switch);
-                continue;
-            }
             self.take_arrivals(switch, until, driver);
             self.finish(switch, until, driver);
         }
         self.calendar.recycle_due(due);
-        let mut busy = std::mem::take(&mut self.busy);
+        let mut entries = std::mem::take(&mut self.busy[group as usize].entries);
         let mut next = Instant::MAX;
-        busy.retain(|&switch| {
-            let waiting = &self.waiting[switch as usize];
-            if waiting.next <= until && waiting.twice == twice {
+        entries.retain(|&switch| {
+            if self.waiting[switch as usize].next <= until {
                 self.finish(switch, until, driver);
             }
             let waiting = &mut self.waiting[switch as usize];
@@ -168,8 +173,7 @@ impl<T: Copy + Default> Network<T> {
             waiting.listed = waiting.next < Instant::MAX;
             waiting.listed
         });
-        self.busy = busy;
-        self.next_departure = next;
+        self.busy[group as usize] = Busy { entries, next };
     }
 
     /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.
@@ -275,15 +279,13 @@ impl<T: Copy + Default> Network<T> {
                 }
                 true
             }
-            Arrival::Queued => {
-                wait(link, place, &mut waiting[switch as usize]);
+            queued_or_dropped => {
+                if let Arrival::Queued = queued_or_dropped {
+                    wait(link, place, &mut waiting[switch as usize]);
+                }
                 if link.watch.is_observed() {
                     self.observe(now, place, None, driver);
                 }
-                false
-            }
-            Arrival::Dropped => {
-                self.observe_change(now, place, driver);
                 false
             }
         };
@@ -304,7 +306,7 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) -> bool {
         self.catch_all_up(switch, packet.at, driver);
-        // No other port holds packets back, so the room need not be checked again.
+        // All ports have now sent the packets that are due, so the port itself can check whether there is room.
         self.join(switch, node, Order::Apart, way, packet, driver)
     }
 
@@ -431,9 +433,13 @@ impl<T: Copy + Default> Network<T> {
         };
         let waiting = &mut self.waiting[switch as usize];
         waiting.next = next;
-        if next < Instant::MAX && !waiting.listed {
-            waiting.listed = true;
-            self.busy.push(switch);
+        if next < Instant::MAX {
+            let busy = &mut self.busy[waiting.group as usize];
+            busy.next = busy.next.min(next);
+            if !waiting.listed {
+                waiting.listed = true;
+                busy.entries.push(switch);
+            }
         }
     }
 
@@ -463,7 +469,6 @@ impl<T: Copy + Default> Network<T> {
             }
             // No packet is due yet. This call only computes the next departure.
             self.finish(switch, self.visited, driver);
-            self.next_departure = self.next_departure.min(self.waiting[switch as usize].next);
         }
     }
 
@@ -474,7 +479,7 @@ impl<T: Copy + Default> Network<T> {
         for Arriving { at, header, payload, wire } in self.calendar.take_all() {
             self.fly(wire, at, header, payload, driver);
         }
-        for switch in std::mem::take(&mut self.busy) {
+        for switch in std::mem::take(&mut self.busy).into_iter().flat_map(|busy| busy.entries) {
             let waiting = &mut self.waiting[switch as usize];
             (waiting.listed, waiting.next) = (false, Instant::MAX);
             waiting.departures.clear();
@@ -487,7 +492,6 @@ impl<T: Copy + Default> Network<T> {
                 }
             }
         }
-        self.next_departure = Instant::MAX;
     }
 
     /// Sets whether NICs also send without events while switches run in time windows. `do_so` must be false if any host reacts to

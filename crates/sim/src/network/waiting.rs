@@ -9,6 +9,7 @@ use shallows_scenario::{Experiment, Link};
 use shallows_switch::buffer::Policy;
 use shallows_switch::port::Ingress;
 
+use crate::network::calendar::Group;
 use crate::network::event::LinkRank;
 
 /// Order in which the ports of a switch send their packets of one time window.
@@ -49,8 +50,7 @@ pub(crate) struct Waiting {
     pub(crate) number: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
-    /// Whether the switch has two turns in each time window ([`crate::network::turns`]).
-    pub(crate) twice: bool,
+    pub(crate) group: Group,
     /// Indices of all ports of the switch.
     pub(crate) all: Range<u32>,
     /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
@@ -61,22 +61,38 @@ pub(crate) struct Waiting {
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
     /// Time of the earliest departure, computed at the end of the last visit.
     pub(crate) next: Instant,
-    /// Whether the switch is in the network's list `busy`.
+    /// Whether this entry is in the list of its group ([`Busy`]).
     pub(crate) listed: bool,
 }
 
+/// Switches of one group that have waiting packets. The group of the hosts has one entry.
+#[derive(Debug)]
+pub(crate) struct Busy {
+    /// Indices of the entries of the switches in `Network::waiting`.
+    pub(crate) entries: Vec<u32>,
+    /// Time of the earliest departure from any port of these switches.
+    pub(crate) next: Instant,
+}
+
+impl Default for Busy {
+    fn default() -> Self {
+        Self { entries: Vec::new(), next: Instant::MAX }
+    }
+}
+
 impl Waiting {
-    /// Returns an entry for a switch, without waiting packets. The arguments are the values of the fields with the same names.
+    /// Returns an entry for a switch with one turn in each window, without waiting packets. The arguments are the values of the fields with
+    /// the same names.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        let twice = false;
-        Self { order, number, node, twice, all, ports, departures, next: Instant::MAX, listed: false }
+        let group = Group::Once;
+        Self { order, number, node, group, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
     /// Returns an entry for all hosts, without waiting packets. Ports of hosts have the first indices, before the ports of switches. Hosts
     /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
-        Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
+        Self { group: Group::Hosts, ..Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts) }
     }
 
     /// Makes the next visit compute the next departure of each port anew. Called when a link has changed.
