@@ -37,15 +37,15 @@ pub(super) struct Pace {
 /// Number of events after which the run checks the number of events per time window again.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per time window above which a run tries window-by-window execution.
-const WORTH_A_TRY: u64 = 20;
+/// Number of events per time window above which a run tries window-by-window execution. A window with packets has at least two visits.
+const WORTH_A_TRY: u64 = 4;
 
-/// Number of events per visit below which switches run slower in time windows than event by event. A visit is the execution of one switch,
-/// or of all hosts together, through one time window or, for a switch with two turns, through a part of it.
-const WORTH_A_VISIT: u64 = 4;
+/// Number of events per two visits below which switches run slower in time windows than event by event. A visit is the execution of one
+/// switch, or of all hosts together, through one time window or, for a switch with two turns, through a part of it.
+const WORTH_TWO_VISITS: u64 = 3;
 
 /// Maximum number of checks between a failed try of window-by-window execution and the next try.
-const MOST_PATIENCE: u32 = 1 << 10;
+const MOST_PATIENCE: u32 = 1 << 7;
 
 impl Pace {
     pub(super) fn new(execution: Execution, is_possible: bool) -> Self {
@@ -84,7 +84,7 @@ impl Pace {
 
     /// Returns whether switches must change to running event by event. `events` and `visits` are total numbers since the start of the run.
     pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
-        let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
+        let leaves = 2 * (events - self.events) < WORTH_TWO_VISITS * (visits - self.visits);
         if leaves {
             (self.wait, self.patience) = (self.patience, (2 * self.patience).min(MOST_PATIENCE));
         } else {
@@ -104,11 +104,12 @@ mod tests {
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
         assert_eq!(pace.next(), PERIOD);
-        // At 20 events per window, a period of 16,384 events has 819 windows. The periods of this test have 1,001 and 701 windows.
-        assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
-        assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
-        assert!(!pace.leaves_windows(PERIOD, PERIOD / 4));
-        assert!(pace.leaves_windows(PERIOD, PERIOD / 4 + 1));
+        // At 4 events per window, a period of 16,384 events has 4,096 windows. The periods of this test have 5,001 and 3,501 windows.
+        assert!(!pace.tries_windows(PERIOD, Instant(5_000_000), WINDOW));
+        assert!(pace.tries_windows(PERIOD, Instant(3_500_000), WINDOW));
+        // At 1.5 events per visit, a period has 10,922.7 visits.
+        assert!(!pace.leaves_windows(PERIOD, 10_922));
+        assert!(pace.leaves_windows(PERIOD, 10_923));
     }
 
     #[test]
@@ -122,6 +123,10 @@ mod tests {
         }
         assert!(!pace.leaves_windows(PERIOD, 1) && pace.leaves_windows(PERIOD, PERIOD));
         assert_eq!(looks(&mut pace), 2, "a success restores it");
+        for _ in 0..20 {
+            assert!(pace.leaves_windows(PERIOD, PERIOD));
+        }
+        assert_eq!(looks(&mut pace), 129, "at most 128 checks are left out");
     }
 
     #[test]
@@ -139,11 +144,11 @@ mod tests {
         pace.note(1_000, 50, Instant(500_000));
         let next = 1_000 + PERIOD;
         assert_eq!(pace.next(), next);
-        // 820 windows have 19.98 events each; 819 windows have 20.005.
-        assert!(!pace.tries_windows(next, Instant(500_000 + 819_000), WINDOW));
-        assert!(pace.tries_windows(next, Instant(500_000 + 818_999), WINDOW));
-        assert!(!pace.leaves_windows(next, 50 + PERIOD / WORTH_A_VISIT));
-        assert!(pace.leaves_windows(next, 50 + PERIOD / WORTH_A_VISIT + 1));
+        // 4,096 windows have 4 events each; 4,095 windows have 4.001.
+        assert!(!pace.tries_windows(next, Instant(500_000 + 4_095_000), WINDOW));
+        assert!(pace.tries_windows(next, Instant(500_000 + 4_094_999), WINDOW));
+        assert!(!pace.leaves_windows(next, 50 + 10_922));
+        assert!(pace.leaves_windows(next, 50 + 10_923));
         let mut forced = Pace::new(Execution::Windows, true);
         forced.note(0, 0, Instant::ZERO);
         assert_eq!(forced.next(), u64::MAX, "no check is due after the first");
