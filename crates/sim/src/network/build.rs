@@ -9,7 +9,7 @@ use shallows_scenario::{Experiment, Network as NetworkConfig};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Ingress;
 
-use crate::network::calendar::{Calendar, Group};
+use crate::network::calendar::Calendar;
 use crate::network::division::longest_flight;
 use crate::network::event::{Event, Ranks};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
@@ -17,7 +17,7 @@ use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
 use crate::network::turns::Turns;
-use crate::network::waiting::{Order, Waiting};
+use crate::network::waiting::{Group, Order, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {

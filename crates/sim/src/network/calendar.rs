@@ -8,6 +8,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
+use crate::network::waiting::{GROUPS, Group};
 
 /// Minimum and maximum number of slots, both powers of two. `Calendar::occupied` has one bit for each slot.
 const FEWEST_SLOTS: u64 = 16;
@@ -27,19 +28,6 @@ pub(crate) struct Arriving<T> {
     pub(crate) payload: T,
     /// Index of the far end of the packet's link in `Network::wires`.
     pub(crate) wire: u32,
-}
-
-/// Number of groups of buckets.
-pub(crate) const GROUPS: usize = 3;
-
-/// Group of buckets that are taken at the same times within a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
-    /// Switches with one turn in each window.
-    Once,
-    /// Switches with two turns in each window.
-    Twice,
-    Hosts,
 }
 
 /// Packets in flight by the time window of their arrival, and the open window, which is being processed.

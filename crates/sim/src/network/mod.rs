@@ -41,13 +41,13 @@ use shallows_switch::port::{Arrival, Counters, Departure, Entry};
 use shallows_switch::{Ingress, Node};
 
 pub(crate) use crate::network::calendar::Arriving;
-use crate::network::calendar::{Calendar, GROUPS};
+use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
 use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{Busy, Waiting};
+use crate::network::waiting::{Busy, GROUPS, Waiting};
 
 /// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
 /// packet's body for the driver.
@@ -70,7 +70,7 @@ pub struct Network<T> {
     first_part: Option<Duration>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
-    /// For each group ([`calendar::Group`]), the entries of `waiting` that have waiting packets.
+    /// For each group ([`waiting::Group`]), the entries of `waiting` that have waiting packets.
     busy: [Busy; GROUPS],
     /// Time up to which switches have run in time windows.
     visited: Instant,

@@ -13,10 +13,10 @@ use shallows_core::{Duration, Instant, prefetch, prefetch_lines};
 use shallows_measure::Tally;
 use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
-use crate::network::calendar::{Arriving, Calendar, Group};
+use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::link::{Flying, Leaves, Link, NONE};
-use crate::network::waiting::{Busy, Order, Waiting, Way};
+use crate::network::waiting::{Busy, Group, Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {

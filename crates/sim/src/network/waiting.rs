@@ -9,7 +9,6 @@ use shallows_scenario::{Experiment, Link};
 use shallows_switch::buffer::Policy;
 use shallows_switch::port::Ingress;
 
-use crate::network::calendar::Group;
 use crate::network::event::LinkRank;
 
 /// Order in which the ports of a switch send their packets of one time window.
@@ -40,6 +39,19 @@ impl Order {
         let shares = pools.windows(2).any(|pair| pair[0] == pair[1]);
         if shares { Self::ApartWhileRoom } else { Self::Apart }
     }
+}
+
+/// Number of groups of nodes.
+pub(crate) const GROUPS: usize = 3;
+
+/// Group of nodes that run at the same times within a window ([`crate::network::turns`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Switches with one turn in each window.
+    Once,
+    /// Switches with two turns in each window.
+    Twice,
+    Hosts,
 }
 
 /// Ports of one switch, or of all hosts together, that have waiting packets.
