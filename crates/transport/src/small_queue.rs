@@ -1,7 +1,7 @@
 //! TCP Small Queues: the limit on a connection's data in its own host.
 //!
 //! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket keep about a millisecond's worth of data in its host's queues, and
-//! wakes the socket after one of its buffers has left or was dropped (`tcp_wfree`). The limit counts the memory of buffers (`sk_wmem_alloc`). Not modelled: the doubled
+//! wakes the socket when one of its buffers leaves or is dropped (`tcp_wfree`). The limit counts the memory of buffers (`sk_wmem_alloc`). Not modelled: the doubled
 //! limit of retransmissions.
 
 use shallows_core::Bytes;

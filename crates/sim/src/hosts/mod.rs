@@ -1,7 +1,7 @@
 //! Hosts and their connections. A host's behaviour depends only on its own state and on the packets that reach it.
 //!
 //! A [`Driver`] has the clock and the network. The driver calls a method when something happens at a host ([`Hosts::start`],
-//! [`Hosts::prime`], [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`]), takes the packets that the host
+//! [`Hosts::prime`], [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`], [`Hosts::on_drops`]), takes the packets that the host
 //! sends, and receives the progress of flows as [`HostEvent`]s.
 
 pub(crate) mod connection;
@@ -242,13 +242,15 @@ impl Hosts {
         }
     }
 
-    /// Processes packets that NICs have dropped. A connection that the NIC has held back continues in an event of its own, because the drop
-    /// may occur while a connection sends.
+    /// Processes packets that NICs have dropped. A TCP connection that the NIC has held back continues in an event of its own, because a
+    /// drop can occur while [`Self::pump`] runs. A queue pair continues after a reply or a timeout.
     #[inline]
     pub(crate) fn on_drops(&mut self, driver: &mut impl Driver) {
         while let Some((host, packet)) = driver.dropped() {
-            if let Some(place) = self.depart(host, packet) {
-                self.resume_soon(place, driver);
+            if let Some(place) = self.depart(host, packet)
+                && !self.sender(place).endpoint.is_queue_pair()
+            {
+                self.schedule_resumption(place, driver);
             }
         }
     }

@@ -156,24 +156,26 @@ impl Hosts {
         side.endpoint.is_held().then_some(place)
     }
 
-    /// Lets a connection that backpressure has held back continue now, in an event of its own.
+    /// Schedules an event at the current time in which a connection that backpressure has held back continues.
     #[cold]
-    pub(super) fn resume_soon(&mut self, place: Place, driver: &mut impl Driver) {
+    pub(super) fn schedule_resumption(&mut self, place: Place, driver: &mut impl Driver) {
         let now = driver.now();
-        if let Some(now) = arm(Some(now), &mut self.sender_mut(place).0.timer_at) {
+        if !std::mem::replace(&mut self.sender_mut(place).0.account.resumes, true) {
             driver.timer_at(now, Timer::Sender(place));
         }
     }
 
-    /// Handles the timer of a sender.
+    /// Handles the timer of a sender, and lets the sender continue if this is scheduled for the current time.
     #[inline(never)]
     pub(super) fn on_sender_timer(&mut self, place: Place, driver: &mut impl Driver) {
         let now = driver.now();
         let (side, transport) = self.sender_mut(place);
-        if side.timer_at != now {
+        let resumes = std::mem::take(&mut side.account.resumes);
+        if side.timer_at == now {
+            side.timer_at = Instant::MAX;
+        } else if !resumes {
             return; // an earlier event has replaced this event
         }
-        side.timer_at = Instant::MAX;
         if side.is_closed {
             return;
         }
@@ -185,7 +187,7 @@ impl Hosts {
                 return self.flush(place, driver);
             }
         }
-        if is_due || side.endpoint.is_held() || transport.handover.paces() {
+        if is_due || resumes || transport.handover.paces() {
             self.pump(place, driver);
         } else if let Some(later) = arm(deadline, &mut side.timer_at) {
             driver.timer_at(later, Timer::Sender(place));

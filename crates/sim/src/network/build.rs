@@ -17,7 +17,7 @@ use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
 use crate::network::turns::Turns;
-use crate::network::waiting::{Group, Order, Waiting};
+use crate::network::waiting::{Order, Turn, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
@@ -53,10 +53,10 @@ impl<T: Copy + Default> Network<T> {
         let is_whole = site.nodes.count() as usize == network.buffers.len();
         let turns = if is_whole && window.is_some() { Turns::of(network) } else { None };
         for (waiting, &twice) in waiting.iter_mut().zip(turns.iter().flat_map(|turns| &turns.twice)) {
-            waiting.group = if twice { Group::Twice } else { Group::Once };
+            waiting.turn = if twice { Turn::Twice } else { Turn::Once };
         }
         let window = turns.as_ref().map(|turns| turns.window).or(window).unwrap_or(longest);
-        let calendar = Calendar::new(window, longest, waiting.iter().map(|waiting| waiting.group).collect());
+        let calendar = Calendar::new(window, longest, waiting.iter().map(|waiting| waiting.turn).collect());
         let mut built = Self {
             links,
             places: site.links.clone(),

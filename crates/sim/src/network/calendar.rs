@@ -8,7 +8,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{GROUPS, Group};
+use crate::network::waiting::{TURNS, Turn};
 
 /// Minimum and maximum number of slots, both powers of two. `Calendar::occupied` has one bit for each slot.
 const FEWEST_SLOTS: u64 = 16;
@@ -44,14 +44,14 @@ pub(crate) struct Calendar<T> {
     slots: u64,
     /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
-    /// Groups of the buckets of one slot: one bucket for each switch, and one for all hosts.
-    groups: Vec<Group>,
+    /// Turn of each bucket of a slot. A slot has one bucket for each switch, and one for all hosts.
+    turns: Vec<Turn>,
     /// Packets of each bucket, at index slot × number of buckets + bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// For each slot and each group, numbers of the buckets that hold packets.
-    due: Vec<[Vec<u32>; GROUPS]>,
-    /// For each group, bit *s*: whether slot *s* holds packets.
-    occupied: [u128; GROUPS],
+    /// For each slot and each turn, numbers of the buckets that have memory. They hold packets, unless a link has gone down.
+    due: Vec<[Vec<u32>; TURNS]>,
+    /// For each turn, bit *s*: whether `due` lists buckets of slot *s*.
+    occupied: [u128; TURNS],
     /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
     /// cache.
     spare: Vec<Vec<Arriving<T>>>,
@@ -60,13 +60,13 @@ pub(crate) struct Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with one bucket per time window for each element of `groups`. Windows have the length `window`, but at most 268 us. A packet
-    /// keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
+    /// Returns an empty calendar with one bucket per time window for each element of `turns`. Windows have the length `window`, but at most
+    /// 268 us. A packet keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///
     /// If `window` is zero.
-    pub(crate) fn new(window: Duration, longest: Duration, groups: Vec<Group>) -> Self {
+    pub(crate) fn new(window: Duration, longest: Duration, turns: Vec<Turn>) -> Self {
         let window = window.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
@@ -78,10 +78,10 @@ impl<T: Copy> Calendar<T> {
             start: Instant::ZERO,
             slots,
             reach: (slots - 1) * window.0,
-            buckets: (0..slots as usize * groups.len()).map(|_| Vec::new()).collect(),
-            groups,
+            buckets: (0..slots as usize * turns.len()).map(|_| Vec::new()).collect(),
+            turns,
             due: (0..slots).map(|_| Default::default()).collect(),
-            occupied: [0; GROUPS],
+            occupied: [0; TURNS],
             spare: Vec::new(),
             spare_due: Vec::new(),
         }
@@ -126,12 +126,13 @@ impl<T: Copy> Calendar<T> {
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) & (self.slots - 1);
-        let bucket = &mut self.buckets[slot as usize * self.groups.len() + number as usize];
-        if bucket.is_empty() {
+        let bucket = &mut self.buckets[slot as usize * self.turns.len() + number as usize];
+        // A bucket has memory if and only if `due` lists it.
+        if bucket.capacity() == 0 {
             *bucket = self.spare.pop().unwrap_or_default();
-            let group = self.groups[number as usize] as usize;
-            self.due[slot as usize][group].push(number);
-            self.occupied[group] |= 1 << slot;
+            let turn = self.turns[number as usize] as usize;
+            self.due[slot as usize][turn].push(number);
+            self.occupied[turn] |= 1 << slot;
         }
         bucket.push(packet);
     }
@@ -140,24 +141,24 @@ impl<T: Copy> Calendar<T> {
         (self.number & (self.slots - 1)) as usize
     }
 
-    /// Removes and returns the numbers of a group's buckets that hold packets of the open time window. The caller must pass each number to
-    /// [`Self::take`].
+    /// Removes and returns the numbers of the buckets with this turn that may hold packets of the open time window. The caller must pass each
+    /// number to [`Self::take`].
     #[inline]
-    pub(crate) fn take_due(&mut self, group: Group) -> Vec<u32> {
+    pub(crate) fn take_due(&mut self, turn: Turn) -> Vec<u32> {
         let slot = self.slot();
-        let occupied = &mut self.occupied[group as usize];
+        let occupied = &mut self.occupied[turn as usize];
         if *occupied & 1 << slot == 0 {
             return Vec::new();
         }
         *occupied &= !(1 << slot);
-        std::mem::replace(&mut self.due[slot][group as usize], std::mem::take(&mut self.spare_due))
+        std::mem::replace(&mut self.due[slot][turn as usize], std::mem::take(&mut self.spare_due))
     }
 
     /// Removes and returns the packets of a bucket in the slot of the open time window. Some of these packets may arrive in a later window.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
-        std::mem::take(&mut self.buckets[slot * self.groups.len() + number as usize])
+        std::mem::take(&mut self.buckets[slot * self.turns.len() + number as usize])
     }
 
     /// Keeps the vector from [`Self::take`] for reuse, after its packets have been processed. Drops a vector without allocated memory: the
@@ -182,7 +183,7 @@ impl<T: Copy> Calendar<T> {
     /// Returns a time before which no packet arrives: the start of the first time window with packets, or `Instant::MAX` if no window has
     /// packets.
     pub(crate) fn not_before(&self) -> Instant {
-        let occupied = self.occupied.iter().fold(0, |all, group| all | group);
+        let occupied = self.occupied.iter().fold(0, |all, turn| all | turn);
         if occupied == 0 {
             return Instant::MAX;
         }
@@ -210,7 +211,7 @@ impl<T: Copy> Calendar<T> {
     pub(crate) fn take_all(&mut self) -> Vec<Arriving<T>> {
         let mut packets: Vec<Arriving<T>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
         self.due.iter_mut().flatten().for_each(Vec::clear);
-        self.occupied = [0; GROUPS];
+        self.occupied = [0; TURNS];
         packets.sort_by_key(|packet| packet.at);
         packets
     }
@@ -230,12 +231,12 @@ mod tests {
 
     const WINDOW: Duration = Duration(1_000);
 
-    /// Groups of three buckets.
-    const GROUPS_OF_TEST: [Group; 3] = [Group::Once, Group::Twice, Group::Hosts];
+    /// Turns of three buckets.
+    const TURNS_OF_TEST: [Turn; 3] = [Turn::Once, Turn::Twice, Turn::Hosts];
 
     /// Returns a calendar with three buckets per time window.
     fn empty(longest: Duration) -> Calendar<u32> {
-        Calendar::new(WINDOW, longest, GROUPS_OF_TEST.into())
+        Calendar::new(WINDOW, longest, TURNS_OF_TEST.into())
     }
 
     fn arriving(at: u64, wire: u32) -> Arriving<u32> {
@@ -250,8 +251,8 @@ mod tests {
     fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
         let end = calendar.start() + WINDOW;
         let mut found = Vec::new();
-        for group in GROUPS_OF_TEST {
-            let due = calendar.take_due(group);
+        for turn in TURNS_OF_TEST {
+            let due = calendar.take_due(turn);
             for &bucket in &due {
                 let packets = calendar.take(bucket);
                 for packet in &packets {
@@ -333,18 +334,18 @@ mod tests {
     }
 
     #[test]
-    fn each_group_has_its_own_due_buckets() {
+    fn each_turn_has_its_own_due_buckets() {
         // The buckets are in the first slot, then in the fourth slot.
         for start in [0, 3_000] {
             let mut calendar = empty(WINDOW);
             calendar.open(Instant(start));
             calendar.place(1, arriving(start + 5, 0));
             calendar.place(2, arriving(start + 6, 0));
-            assert_eq!(calendar.take_due(Group::Once).len(), 0);
-            assert_eq!(calendar.take_due(Group::Hosts), [2]);
+            assert_eq!(calendar.take_due(Turn::Once).len(), 0);
+            assert_eq!(calendar.take_due(Turn::Hosts), [2]);
             assert_eq!(calendar.not_before(), Instant(start), "bucket 1 is due");
-            assert_eq!(calendar.take_due(Group::Twice), [1]);
-            assert_eq!((calendar.take_due(Group::Twice), calendar.not_before()), (vec![], Instant::MAX));
+            assert_eq!(calendar.take_due(Turn::Twice), [1]);
+            assert_eq!((calendar.take_due(Turn::Twice), calendar.not_before()), (vec![], Instant::MAX));
             assert_eq!(times(&calendar.take(1)), [start + 5]);
         }
     }
@@ -358,11 +359,21 @@ mod tests {
             calendar.recycle(packets);
         }
         assert_eq!(calendar.spare.len(), 1, "bucket 1 had no memory");
-        let due = calendar.take_due(Group::Once);
+        let due = calendar.take_due(Turn::Once);
         calendar.recycle_due(due);
-        let none = calendar.take_due(Group::Twice);
+        let none = calendar.take_due(Turn::Twice);
         calendar.recycle_due(none);
-        assert!(calendar.spare_due.capacity() > 0, "the list of the group `Once`");
+        assert!(calendar.spare_due.capacity() > 0, "the list of `Turn::Once`");
+    }
+
+    #[test]
+    fn a_bucket_that_a_link_has_emptied_is_listed_once() {
+        let mut calendar = empty(WINDOW);
+        calendar.place(0, arriving(5, 1));
+        assert_eq!(times(&calendar.take_of_wire(1)), [5]);
+        calendar.place(0, arriving(6, 2));
+        assert_eq!(calendar.take_due(Turn::Once), [0]);
+        assert_eq!(times(&calendar.take(0)), [6]);
     }
 
     #[test]
@@ -375,12 +386,12 @@ mod tests {
         assert_eq!(calendar.len(), 3);
         assert_eq!(times(&calendar.take_all()), [501, 9_000, 70_000]);
         assert_eq!((calendar.len(), calendar.not_before()), (0, Instant::MAX));
-        assert_eq!(GROUPS_OF_TEST.map(|group| calendar.take_due(group).len()), [0; 3]);
+        assert!(calendar.due.iter().flatten().all(Vec::is_empty));
     }
 
     #[test]
     fn a_window_is_at_most_268_us() {
-        let window = |shortest| Calendar::<u32>::new(shortest, shortest, GROUPS_OF_TEST.into()).window();
+        let window = |shortest| Calendar::<u32>::new(shortest, shortest, TURNS_OF_TEST.into()).window();
         assert_eq!(window(Duration(1 << 40)), Duration(1 << 28));
         assert_eq!(window(Duration(7)), Duration(7));
     }

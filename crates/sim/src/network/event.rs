@@ -43,7 +43,7 @@ pub(crate) enum Class {
     Agent,
     /// The NIC of a host lets a queue pair send. The index is the number of the host.
     Turn,
-    /// The network changes. This event comes after all other events of the same time. The index is the number of the epoch.
+    /// The network changes. This event comes after all events of the same time that are scheduled before it. The index is the number of the epoch.
     Epoch,
 }
 

@@ -47,7 +47,7 @@ use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target,
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{Busy, GROUPS, Waiting};
+use crate::network::waiting::{Busy, TURNS, Waiting};
 
 /// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
 /// packet's body for the driver.
@@ -70,16 +70,16 @@ pub struct Network<T> {
     first_part: Option<Duration>,
     /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
-    /// For each group ([`waiting::Group`]), the entries of `waiting` that have waiting packets.
-    busy: [Busy; GROUPS],
+    /// For each [`waiting::Turn`], the entries of `waiting` that may have waiting packets.
+    busy: [Busy; TURNS],
     /// Time up to which switches have run in time windows.
     visited: Instant,
     /// Time of the last event at nodes that run in time windows.
     last: Instant,
     /// Total number of packet arrivals and departures at nodes that run in time windows.
     events: u64,
-    /// Number of visits to nodes that run in time windows. In each window, each switch counts once for each of its turns, and all hosts
-    /// together count once.
+    /// Number of visits to nodes that run in time windows. Each turn of a switch with arriving packets counts once; all hosts together count
+    /// once per window.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
     sorter: Sorter,
@@ -152,7 +152,7 @@ pub trait Driver<T> {
         unreachable!("this driver has no networks with lossless classes")
     }
 
-    /// Schedules a call of [`Network::change`] for this epoch at the time `at`, after all other events of that time.
+    /// Schedules a call of [`Network::change`] for this epoch at the time `at`, after all events of that time that are scheduled before it.
     fn change_at(&mut self, at: Instant, epoch: u32);
 
     /// Cancels a call that [`Self::transmit_at`] has scheduled with the same arguments.

@@ -16,7 +16,7 @@ use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::link::{Flying, Leaves, Link, NONE};
-use crate::network::waiting::{Busy, Group, Order, Waiting, Way};
+use crate::network::waiting::{Busy, Order, Turn, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
@@ -44,8 +44,8 @@ impl<T: Copy + Default> Network<T> {
         self.events
     }
 
-    /// Returns the number of visits to nodes that run in time windows. In each window, each switch counts once for each of its turns, and all
-    /// hosts together count once.
+    /// Returns the number of visits to nodes that run in time windows. Each turn of a switch with arriving packets counts once; all hosts
+    /// together count once per window.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -71,7 +71,7 @@ impl<T: Copy + Default> Network<T> {
     /// arrive by `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         order.clear();
-        let due = self.calendar.take_due(Group::Hosts);
+        let due = self.calendar.take_due(Turn::Hosts);
         if due.is_empty() {
             return Vec::new();
         }
@@ -136,25 +136,26 @@ impl<T: Copy + Default> Network<T> {
         let hosts = self.all_hosts();
         if !self.waiting[hosts as usize].ports.is_empty() {
             self.finish(hosts, until, driver);
-            self.busy[Group::Hosts as usize].next = self.waiting[hosts as usize].next;
+            self.busy[Turn::Hosts as usize].next = self.waiting[hosts as usize].next;
         }
         if let Some(first_part) = self.first_part {
             let second_start = self.calendar.start() + first_part;
-            self.take_turns(Group::Twice, until.min(Instant(second_start.0 - 1)), driver);
-            self.take_turns(Group::Once, until, driver);
+            self.take_turns(Turn::Twice, until.min(Instant(second_start.0 - 1)), driver);
+            self.take_turns(Turn::Once, until, driver);
             if until >= second_start {
-                self.take_turns(Group::Twice, until, driver);
+                self.take_turns(Turn::Twice, until, driver);
             }
         } else {
-            self.take_turns(Group::Once, until, driver);
+            self.take_turns(Turn::Once, until, driver);
         }
         self.visited = self.visited.max(until);
     }
 
-    /// Runs the switches of one group up to `until`, one after the other.
-    fn take_turns(&mut self, group: Group, until: Instant, driver: &mut impl Driver<T>) {
-        let due = self.calendar.take_due(group);
-        if due.is_empty() && self.busy[group as usize].next > until {
+    /// Runs the switches with this turn up to `until`, one after the other. Does nothing if none of their packets arrives or leaves by
+    /// `until`.
+    fn take_turns(&mut self, turn: Turn, until: Instant, driver: &mut impl Driver<T>) {
+        let due = self.calendar.take_due(turn);
+        if due.is_empty() && self.busy[turn as usize].next > until {
             return;
         }
         for &switch in &due {
@@ -162,7 +163,7 @@ impl<T: Copy + Default> Network<T> {
             self.finish(switch, until, driver);
         }
         self.calendar.recycle_due(due);
-        let mut entries = std::mem::take(&mut self.busy[group as usize].entries);
+        let mut entries = std::mem::take(&mut self.busy[turn as usize].entries);
         let mut next = Instant::MAX;
         entries.retain(|&switch| {
             if self.waiting[switch as usize].next <= until {
@@ -173,7 +174,7 @@ impl<T: Copy + Default> Network<T> {
             waiting.listed = waiting.next < Instant::MAX;
             waiting.listed
         });
-        self.busy[group as usize] = Busy { entries, next };
+        self.busy[turn as usize] = Busy { entries, next };
     }
 
     /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.
@@ -279,8 +280,8 @@ impl<T: Copy + Default> Network<T> {
                 }
                 true
             }
-            queued_or_dropped => {
-                if let Arrival::Queued = queued_or_dropped {
+            other @ (Arrival::Queued | Arrival::Dropped) => {
+                if let Arrival::Queued = other {
                     wait(link, place, &mut waiting[switch as usize]);
                 }
                 if link.watch.is_observed() {
@@ -434,7 +435,7 @@ impl<T: Copy + Default> Network<T> {
         let waiting = &mut self.waiting[switch as usize];
         waiting.next = next;
         if next < Instant::MAX {
-            let busy = &mut self.busy[waiting.group as usize];
+            let busy = &mut self.busy[waiting.turn as usize];
             busy.next = busy.next.min(next);
             if !waiting.listed {
                 waiting.listed = true;

@@ -41,16 +41,17 @@ impl Order {
     }
 }
 
-/// Number of groups of nodes.
-pub(crate) const GROUPS: usize = 3;
+/// Number of variants of [`Turn`].
+pub(crate) const TURNS: usize = 3;
 
-/// Group of nodes that run at the same times within a window ([`crate::network::turns`]).
+/// Time within each window at which a node runs ([`crate::network::turns`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum Turn {
     /// Switches with one turn in each window.
     Once,
     /// Switches with two turns in each window.
     Twice,
+    /// All hosts together, which run before the switches.
     Hosts,
 }
 
@@ -62,7 +63,7 @@ pub(crate) struct Waiting {
     pub(crate) number: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
-    pub(crate) group: Group,
+    pub(crate) turn: Turn,
     /// Indices of all ports of the switch.
     pub(crate) all: Range<u32>,
     /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
@@ -73,16 +74,16 @@ pub(crate) struct Waiting {
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
     /// Time of the earliest departure, computed at the end of the last visit.
     pub(crate) next: Instant,
-    /// Whether this entry is in the list of its group ([`Busy`]).
+    /// Whether this entry is in the list of its turn ([`Busy`]).
     pub(crate) listed: bool,
 }
 
-/// Switches of one group that have waiting packets. The group of the hosts has one entry.
+/// Nodes with one [`Turn`] that may have waiting packets.
 #[derive(Debug)]
 pub(crate) struct Busy {
-    /// Indices of the entries of the switches in `Network::waiting`.
+    /// Indices of the nodes' entries in `Network::waiting`.
     pub(crate) entries: Vec<u32>,
-    /// Time of the earliest departure from any port of these switches.
+    /// Lower bound on the time of the earliest departure from any port of these nodes.
     pub(crate) next: Instant,
 }
 
@@ -97,14 +98,14 @@ impl Waiting {
     /// the same names.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        let group = Group::Once;
-        Self { order, number, node, group, all, ports, departures, next: Instant::MAX, listed: false }
+        let turn = Turn::Once;
+        Self { order, number, node, turn, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
     /// Returns an entry for all hosts, without waiting packets. Ports of hosts have the first indices, before the ports of switches. Hosts
     /// share no memory, so their ports can send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
-        Self { group: Group::Hosts, ..Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts) }
+        Self { turn: Turn::Hosts, ..Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts) }
     }
 
     /// Makes the next visit compute the next departure of each port anew. Called when a link has changed.

@@ -12,6 +12,8 @@ pub(crate) struct Account {
     pub(super) left: u32,
     /// Whether pacing delays the endpoint's next burst.
     pub(super) waits: bool,
+    /// Whether an event at the current time lets the endpoint continue after backpressure.
+    pub(crate) resumes: bool,
     pub(crate) pacer: Pacer,
 }
 

@@ -214,6 +214,39 @@ mod tests {
         }
     }
 
+    /// Returns the numbers of events and of changes between events and windows at the end of a run, the time of its last event, and the
+    /// counters of its ports. If `changes` is true, the run changes between events and windows after every few events.
+    fn end_of_run(experiment: &Experiment, changes: bool) -> (u64, u64, Instant, String) {
+        let (mut world, mut queue) = started(experiment, Execution::Events);
+        let mut changed = 0;
+        while !world.outside.finished {
+            world.run(&mut queue, AFTER_ALL, 1 + changed % 7);
+            if changes {
+                changed += 1;
+                let now = queue.now();
+                let (network, mut around) = world.driving(&mut queue);
+                if network.goes_by_window() {
+                    network.run_by_events(&mut around);
+                } else {
+                    network.run_by_window(now, &mut around);
+                }
+            }
+        }
+        let counters: Vec<_> = world.outside.network.counters().collect();
+        (world.events(&queue), changed, world.last(&queue), format!("{counters:?}"))
+    }
+
+    #[test]
+    fn changes_between_events_and_windows_do_not_change_results() {
+        // In `TWO_TURNS`, some windows have only departures.
+        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+            let (events, _, last, counters) = end_of_run(&experiment, false);
+            let (events_with, changed, last_with, counters_with) = end_of_run(&experiment, true);
+            assert!(changed > 100, "{changed} changes");
+            assert_eq!((events_with, last_with, counters_with), (events, last, counters));
+        }
+    }
+
     #[test]
     fn packets_to_hosts_that_are_given_back_unread_are_not_counted_as_events() {
         let experiment = star(INCAST);

@@ -37,7 +37,11 @@ pub(super) struct Pace {
 /// Number of events after which the run checks the number of events per time window again.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events per time window above which a run tries window-by-window execution. A window with packets has at least two visits.
+/// Number of events before the first check. It is lower than `PERIOD`, so that the many partitions of a large network run only briefly event by
+/// event.
+const FIRST_PERIOD: u64 = 1 << 11;
+
+/// Number of events per time window above which a run tries window-by-window execution.
 const WORTH_A_TRY: u64 = 4;
 
 /// Number of events per two visits below which switches run slower in time windows than event by event. A visit is the execution of one
@@ -61,7 +65,8 @@ impl Pace {
     /// Returns the total number of events at which the next check is due.
     pub(super) fn next(&self) -> u64 {
         match self.execution {
-            Execution::Adaptive => self.events + PERIOD,
+            Execution::Adaptive if self.is_begun => self.events + PERIOD,
+            Execution::Adaptive => FIRST_PERIOD,
             Execution::Events => u64::MAX,
             Execution::Windows if self.is_begun => u64::MAX,
             Execution::Windows => 0,
@@ -103,6 +108,8 @@ mod tests {
     #[test]
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
+        assert_eq!(pace.next(), FIRST_PERIOD);
+        pace.note(0, 0, Instant::ZERO);
         assert_eq!(pace.next(), PERIOD);
         // At 4 events per window, a period of 16,384 events has 4,096 windows. The periods of this test have 5,001 and 3,501 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(5_000_000), WINDOW));
