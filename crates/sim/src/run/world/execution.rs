@@ -248,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn after_the_last_packet_no_window_is_due() {
+        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+            let (mut world, mut queue) = started(&experiment, Execution::Windows);
+            world.run(&mut queue, AFTER_ALL, u64::MAX);
+            assert_eq!(world.outside.network.not_before(), Instant::MAX);
+        }
+    }
+
+    #[test]
     fn packets_to_hosts_that_are_given_back_unread_are_not_counted_as_events() {
         let experiment = star(INCAST);
         let (mut world, mut queue) = started(&experiment, Execution::Windows);
