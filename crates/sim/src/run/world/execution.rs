@@ -238,8 +238,10 @@ mod tests {
 
     #[test]
     fn changes_between_events_and_windows_do_not_change_results() {
-        // In `TWO_TURNS`, some windows have only departures.
-        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+        // In `TWO_TURNS`, some windows have only departures. Without backpressure, NICs send in windows too.
+        let two_turns =
+            |backpressure| parse(&[TWO_TURNS, INCAST].concat(), &[("host.nic.backpressure", backpressure)]);
+        for experiment in [star(INCAST), two_turns("1MiB"), two_turns("off")] {
             let (events, _, last, counters) = end_of_run(&experiment, false);
             let (events_with, changed, last_with, counters_with) = end_of_run(&experiment, true);
             assert!(changed > 100, "{changed} changes");
@@ -249,7 +251,10 @@ mod tests {
 
     #[test]
     fn after_the_last_packet_no_window_is_due() {
-        for experiment in [star(INCAST), parse(&[TWO_TURNS, INCAST].concat(), &[])] {
+        // Without backpressure, NICs send in windows too.
+        for backpressure in ["off", "1MiB"] {
+            let sets = [("host.nic.backpressure", backpressure)];
+            let experiment = parse(&[TWO_TURNS, INCAST].concat(), &sets);
             let (mut world, mut queue) = started(&experiment, Execution::Windows);
             world.run(&mut queue, AFTER_ALL, u64::MAX);
             assert_eq!(world.outside.network.not_before(), Instant::MAX);
