@@ -30,6 +30,8 @@ struct TestWire {
     /// Returns the delay of a second copy of a packet with data of a queue pair; `None` without a second copy.
     copies: Box<dyn FnMut() -> Option<Duration>>,
     dropped: Vec<(HostId, Queued)>,
+    /// Packets that wait in NICs; `None` if each packet leaves at once.
+    waiting: Option<Vec<(Header, PacketRef)>>,
     /// Flows whose changes are reported.
     traced: Vec<u32>,
     /// Flows that have begun, with the sequence numbers of their bytes.
@@ -73,6 +75,7 @@ impl TestWire {
             network: Box::new(move |number| (!lost.contains(&number)).then_some(DELAY)),
             copies: Box::new(|| None),
             dropped: Vec::new(),
+            waiting: None,
             traced: Vec::new(),
             begun: Vec::new(),
             told: Vec::new(),
@@ -112,6 +115,10 @@ impl Driver for TestWire {
     }
 
     fn send(&mut self, header: Header, packet: PacketRef) -> bool {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.push((header, packet));
+            return false;
+        }
         let Some(delay) = (self.network)(self.tally.packets_sent) else {
             self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
             self.packets.discard(packet);
@@ -232,4 +239,28 @@ fn hosts_find_by_their_timers_what_a_driver_has_lost() {
     let wire = run(&[1, 2, 3], &[]);
     assert_eq!(wire.told, [(at(3_030), Told::Received(at(0))), (at(3_040), Told::Acked(7))]);
     assert_eq!((wire.tally.packets_sent, wire.tally.packets_arrived), (9, 6));
+}
+
+#[test]
+fn a_connection_whose_waiting_packets_are_dropped_continues_in_one_event() {
+    // The NIC holds the connection back when three segments wait, because two may wait.
+    let mut hosts = hosts_of(&[SCENARIO, "[host]\nnic.backpressure = '3000B'\n"].concat());
+    let mut wire = TestWire { waiting: Some(Vec::new()), ..TestWire::new(&[]) };
+    hosts.start(7, &Flow { size: Some(Bytes(8 * SEGMENT)), ..flow() }, &mut wire);
+    let waiting = wire.waiting.take().expect("packets wait");
+    assert_eq!(waiting.len(), 3);
+    for (header, packet) in waiting {
+        let queued = wire.packets.queued(packet).expect("a packet of a connection");
+        wire.packets.discard(packet);
+        wire.dropped.push((header.source, queued));
+    }
+    wire.now = at(5);
+    hosts.on_drops(&mut wire);
+    let due: Vec<Instant> = wire.due.keys().map(|&(at, _)| at).collect();
+    assert_eq!(due, [at(5), at(3_000)], "one event, and the timer as before");
+    wire.run(&mut hosts);
+    // Five more segments leave at 5 us. The third duplicate acknowledgement, at 25 us, reveals the loss of the first segment. The other two
+    // losses follow from SACK.
+    let end = wire.told.last().expect("the flow ends");
+    assert_eq!(*end, (at(45), Told::Acked(7)));
 }
