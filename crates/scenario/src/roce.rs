@@ -118,6 +118,7 @@ pub(crate) fn build(
     check_workloads(spec, checker);
     if spec.sends_on_queue_pairs() {
         check_nics(spec, checker);
+        check_nic_markers(network, checker);
     } else {
         refuse_limits(spec, checker);
         refuse_tables(spec, checker);
@@ -253,6 +254,16 @@ fn check_nics(spec: &Resolved, checker: &mut Checker<'_>) {
             });
         }
     }
+}
+
+/// Rejects markers of NICs that drop packets.
+fn check_nic_markers(network: &Network, checker: &mut Checker<'_>) {
+    let nics = network.links.iter().filter(|link| link.kind == PortKind::Nic);
+    let mut markers = nics.flat_map(|link| &network.port(link).markers);
+    checker.require(!markers.any(|placed| placed.marker.verdicts().drops()), "host.nic.markers", || {
+        "must not drop packets with queue pairs, because they lose no packets in their NICs; use markers that only mark"
+            .to_owned()
+    });
 }
 
 /// Checks the path MTU, and whether packets of all hosts have room for the smallest path MTU.

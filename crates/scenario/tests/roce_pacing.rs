@@ -180,9 +180,18 @@ fn nics_that_could_drop_packets_of_queue_pairs_are_refused() {
             "must be a size with queue pairs, because TCP connections would fill the queue of the NIC, and queue pairs lose no \
              packets there",
         ),
+        (
+            "host.nic.markers",
+            "[{ kind = 'codel', target = '1us', interval = '5us', action = 'drop' }]",
+            "must not drop packets with queue pairs, because they lose no packets in their NICs; use markers that only mark",
+        ),
     ] {
         let error = parse(SCENARIO, &[(key, value)]).expect_err("drops");
         assert_eq!((error.problems[0].key.as_str(), error.problems[0].message.as_str()), (key, expected));
     }
     experiment(&[("host.nic.limit", "64MB")]);
+    experiment(&[(
+        "host.nic.markers",
+        "[{ kind = 'codel', target = '1us', interval = '5us', action = 'mark' }]",
+    )]);
 }
