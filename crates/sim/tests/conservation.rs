@@ -405,7 +405,7 @@ fn starved(text: &str) -> bool {
     if text.contains("[[switch.overrides]]") {
         places.push("switch.overrides.0.markers");
     }
-    let no_markers: Vec<_> = places.iter().map(|place| ((*place).to_owned(), "[]".to_owned())).collect();
+    let no_markers: Vec<_> = places.into_iter().map(|place| (place.to_owned(), "[]".to_owned())).collect();
     let without = parse(text, &no_markers).expect("a scenario needs no markers");
     let expected = without.expected_flows();
     let mut simulation = Simulation::new(without);

@@ -1,8 +1,8 @@
 //! Hosts and their connections. A host's behaviour depends only on its own state and on the packets that reach it.
 //!
 //! A [`Driver`] has the clock and the network. The driver calls a method when something happens at a host ([`Hosts::start`],
-//! [`Hosts::prime`], [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`], [`Hosts::on_drops`]), takes the packets that the host
-//! sends, and receives the progress of flows as [`HostEvent`]s.
+//! [`Hosts::prime`], [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`], [`Hosts::on_drops`]),
+//! takes the packets that the host sends, and receives the progress of flows as [`HostEvent`]s.
 
 pub(crate) mod connection;
 pub(crate) mod duplex;

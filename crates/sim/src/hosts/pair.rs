@@ -95,6 +95,12 @@ impl TestWire {
         assert_eq!(self.packets.len(), 0, "every packet has been received or lost");
     }
 
+    /// Loses a packet in the NIC of its source.
+    fn lose(&mut self, header: Header, packet: PacketRef) {
+        self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
+        self.packets.discard(packet);
+    }
+
     fn later(&mut self, at: Instant, due: Due) {
         self.asked += 1;
         self.due.insert((at, self.asked), due);
@@ -120,8 +126,7 @@ impl Driver for TestWire {
             return false;
         }
         let Some(delay) = (self.network)(self.tally.packets_sent) else {
-            self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
-            self.packets.discard(packet);
+            self.lose(header, packet);
             return false;
         };
         if let Some(&data) = self.packets.rdma_data(packet)
@@ -249,11 +254,7 @@ fn a_connection_whose_waiting_packets_are_dropped_continues_in_one_event() {
     hosts.start(7, &Flow { size: Some(Bytes(8 * SEGMENT)), ..flow() }, &mut wire);
     let waiting = wire.waiting.take().expect("packets wait");
     assert_eq!(waiting.len(), 3);
-    for (header, packet) in waiting {
-        let queued = wire.packets.queued(packet).expect("a packet of a connection");
-        wire.packets.discard(packet);
-        wire.dropped.push((header.source, queued));
-    }
+    waiting.into_iter().for_each(|(header, packet)| wire.lose(header, packet));
     wire.now = at(5);
     hosts.on_drops(&mut wire);
     let due: Vec<Instant> = wire.due.keys().map(|&(at, _)| at).collect();

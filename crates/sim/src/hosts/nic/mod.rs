@@ -2,9 +2,9 @@
 //!
 //! **Sending.** The NIC pulls packets from an endpoint (a [`PacketSource`]) by the rules of a [`Handover`], which forms bursts, paces them,
 //! and stops while too many bytes of the endpoint wait in the NIC's queue. The NIC pulls from endpoints in the order of the events that
-//! allow them to send (an acknowledgement, a timer, a departure, a drop). It pulls from one endpoint until that endpoint has no packet or is held.
-//! The NIC's queue is the port of the host's link, so without backpressure the queue drops packets that do not fit. Queue pairs send within
-//! [`limits`].
+//! allow them to send (an acknowledgement, a timer, a departure, a drop). It pulls from one endpoint until that endpoint has no packet or is
+//! held. The NIC's queue is the port of the host's link, so without backpressure the queue drops packets that do not fit. Queue pairs send
+//! within [`limits`].
 //!
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
 //! them. A [`HostAgent`] processes every packet that the host takes up.

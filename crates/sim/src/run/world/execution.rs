@@ -195,9 +195,14 @@ mod tests {
                              rate = '12Gbps'\nuplink_rate = '1Gbps'\nlink_delay = '2us'\nhost_delay = '7us'\n\
                              [switch]\nbuffer = { kind = 'complete-sharing', pool = '1MB' }\n";
 
+    /// Returns the incast on the network `TWO_TURNS`, with this backpressure of NICs.
+    fn two_turns(backpressure: &str) -> Experiment {
+        parse(&[TWO_TURNS, INCAST].concat(), &[("host.nic.backpressure", backpressure)])
+    }
+
     #[test]
     fn windows_and_events_have_the_same_events_up_to_any_time() {
-        let two_turns = parse(&[TWO_TURNS, INCAST].concat(), &[]);
+        let two_turns = two_turns("1MiB");
         let window = started(&two_turns, Execution::Windows).0.outside.network.window();
         assert_eq!(window, Duration::from_micros(4), "twice the delay between switches");
         for experiment in [star(INCAST), two_turns] {
@@ -239,8 +244,6 @@ mod tests {
     #[test]
     fn changes_between_events_and_windows_do_not_change_results() {
         // In `TWO_TURNS`, some windows have only departures. Without backpressure, NICs send in windows too.
-        let two_turns =
-            |backpressure| parse(&[TWO_TURNS, INCAST].concat(), &[("host.nic.backpressure", backpressure)]);
         for experiment in [star(INCAST), two_turns("1MiB"), two_turns("off")] {
             let (events, _, last, counters) = end_of_run(&experiment, false);
             let (events_with, changed, last_with, counters_with) = end_of_run(&experiment, true);
@@ -253,9 +256,7 @@ mod tests {
     fn after_the_last_packet_no_window_is_due() {
         // Without backpressure, NICs send in windows too.
         for backpressure in ["off", "1MiB"] {
-            let sets = [("host.nic.backpressure", backpressure)];
-            let experiment = parse(&[TWO_TURNS, INCAST].concat(), &sets);
-            let (mut world, mut queue) = started(&experiment, Execution::Windows);
+            let (mut world, mut queue) = started(&two_turns(backpressure), Execution::Windows);
             world.run(&mut queue, AFTER_ALL, u64::MAX);
             assert_eq!(world.outside.network.not_before(), Instant::MAX);
         }
