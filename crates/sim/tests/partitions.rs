@@ -336,9 +336,10 @@ fn events_and_windows_give_the_same_bytes() {
 }
 
 /// Three leaves with two hosts each, and one spine. A packet of 1,250 B takes 1 us to send on each link. It arrives 9 us later on a link of a
-/// host, and 2 us later on a link between switches. Windows are therefore 4 us long, and the spine has two turns of 2 us in each window.
-/// Without backpressure, NICs also run in windows.
-const TWO_TURNS: &str = r#"
+/// host, and 2 us later on a link between switches. If the ports of a switch share memory, windows are therefore 4 us long, and the spine has
+/// two turns of 2 us in each window. Otherwise windows are 9 us long, and the ports of leaves have two turns. Without backpressure, NICs also
+/// run in windows.
+const LONG_WINDOWS: &str = r#"
 host = { jitter = "off", nic = { backpressure = "off" } }
 
 [topology]
@@ -350,9 +351,6 @@ rate = "10Gbps"
 framing = "0B"
 link_delay = "2us"
 host_delay = "7us"
-
-[switch]
-buffer = { kind = "static-partition", per_port = "100KB" }
 "#;
 
 /// Checks how many packets the port of the spine to the third leaf has received and sent until `stop`. Each entry of `packets` is a host,
@@ -366,8 +364,18 @@ fn assert_forwarded(packets: &[(u32, u32)], stop: &str, received: u64, sent: u64
         )
     };
     let workloads: String = packets.iter().map(packet).collect();
-    let experiment = common::parse(&format!("{TWO_TURNS}{workloads}"), &[("stop.at", stop)]);
-    common::assert_forwarded(&experiment, "spine0->leaf2", received, sent, &format!("until {stop}"));
+    for buffer in ["kind = 'complete-sharing', pool = '1MB'", "kind = 'static-partition', per_port = '100KB'"]
+    {
+        let text = format!("{LONG_WINDOWS}[switch]\nbuffer = {{ {buffer} }}\n{workloads}");
+        let experiment = common::parse(&text, &[("stop.at", stop)]);
+        common::assert_forwarded(
+            &experiment,
+            "spine0->leaf2",
+            received,
+            sent,
+            &format!("until {stop}, {buffer}"),
+        );
+    }
 }
 
 #[test]

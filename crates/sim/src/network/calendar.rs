@@ -1,4 +1,4 @@
-//! Packets in flight, grouped by the time window of their arrival and by switch. Packets to hosts share one bucket per window.
+//! Packets in flight, grouped by the time window of their arrival and by group of ports. Packets to hosts share one bucket per window.
 //!
 //! Usually, a window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
 //! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]). Windows are longer if some switches have
@@ -8,7 +8,7 @@ use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{TURNS, Turn};
+use crate::network::waiting::Turn;
 
 /// Minimum and maximum number of slots, both powers of two. `Calendar::occupied` has one bit for each slot.
 const FEWEST_SLOTS: u64 = 16;
@@ -44,14 +44,15 @@ pub(crate) struct Calendar<T> {
     slots: u64,
     /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
-    /// Turn of each bucket of a slot. A slot has one bucket for each switch, and one for all hosts.
+    /// Turn of each bucket of a slot. A slot has one bucket for each group of ports ([`crate::network::waiting::Waiting`]).
     turns: Vec<Turn>,
     /// Packets of each bucket, at index slot × number of buckets + bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// For each slot and each turn, numbers of the buckets that have memory. They hold packets, unless a link has gone down.
-    due: Vec<[Vec<u32>; TURNS]>,
+    /// Numbers of the buckets of each slot and turn that have memory, at index turn × number of slots + slot. They hold packets, unless a link
+    /// has gone down.
+    due: Vec<Vec<u32>>,
     /// For each turn, bit *s*: whether `due` lists buckets of slot *s*.
-    occupied: [u128; TURNS],
+    occupied: Vec<u128>,
     /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
     /// cache.
     spare: Vec<Vec<Arriving<T>>>,
@@ -71,6 +72,7 @@ impl<T: Copy> Calendar<T> {
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
         let slots = (longest.0 / window.0 + 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
+        let count = turns.iter().map(|turn| turn.index() + 1).max().unwrap_or(0);
         Self {
             window,
             reciprocal: u64::try_from((1_u128 << 64).div_ceil(u128::from(window.0))).unwrap_or(u64::MAX),
@@ -80,11 +82,16 @@ impl<T: Copy> Calendar<T> {
             reach: (slots - 1) * window.0,
             buckets: (0..slots as usize * turns.len()).map(|_| Vec::new()).collect(),
             turns,
-            due: (0..slots).map(|_| Default::default()).collect(),
-            occupied: [0; TURNS],
+            due: vec![Vec::new(); slots as usize * count],
+            occupied: vec![0; count],
             spare: Vec::new(),
             spare_due: Vec::new(),
         }
+    }
+
+    /// Returns all turns up to the last turn of a bucket.
+    pub(crate) fn turns(&self) -> usize {
+        self.occupied.len()
     }
 
     /// Returns the length of a time window.
@@ -130,8 +137,8 @@ impl<T: Copy> Calendar<T> {
         // A bucket has memory if and only if `due` lists it.
         if bucket.capacity() == 0 {
             *bucket = self.spare.pop().unwrap_or_default();
-            let turn = self.turns[number as usize] as usize;
-            self.due[slot as usize][turn].push(number);
+            let turn = self.turns[number as usize].index();
+            self.due[turn * self.slots as usize + slot as usize].push(number);
             self.occupied[turn] |= 1 << slot;
         }
         bucket.push(packet);
@@ -146,12 +153,13 @@ impl<T: Copy> Calendar<T> {
     #[inline]
     pub(crate) fn take_due(&mut self, turn: Turn) -> Vec<u32> {
         let slot = self.slot();
-        let occupied = &mut self.occupied[turn as usize];
+        let occupied = &mut self.occupied[turn.index()];
         if *occupied & 1 << slot == 0 {
             return Vec::new();
         }
         *occupied &= !(1 << slot);
-        std::mem::replace(&mut self.due[slot][turn as usize], std::mem::take(&mut self.spare_due))
+        let due = &mut self.due[turn.index() * self.slots as usize + slot];
+        std::mem::replace(due, std::mem::take(&mut self.spare_due))
     }
 
     /// Removes and returns the packets of a bucket in the slot of the open time window. Some of these packets may arrive in a later window.
@@ -210,8 +218,8 @@ impl<T: Copy> Calendar<T> {
     /// Removes and returns all packets, in order of arrival.
     pub(crate) fn take_all(&mut self) -> Vec<Arriving<T>> {
         let mut packets: Vec<Arriving<T>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
-        self.due.iter_mut().flatten().for_each(Vec::clear);
-        self.occupied = [0; TURNS];
+        self.due.iter_mut().for_each(Vec::clear);
+        self.occupied.fill(0);
         packets.sort_by_key(|packet| packet.at);
         packets
     }
@@ -231,8 +239,10 @@ mod tests {
 
     const WINDOW: Duration = Duration(1_000);
 
+    const SECOND: Turn = Turn(2);
+
     /// Turns of three buckets.
-    const TURNS_OF_TEST: [Turn; 3] = [Turn::Once, Turn::Twice, Turn::Hosts];
+    const TURNS_OF_TEST: [Turn; 3] = [Turn::FIRST, SECOND, Turn::HOSTS];
 
     /// Returns a calendar with three buckets per time window.
     fn empty(longest: Duration) -> Calendar<u32> {
@@ -341,11 +351,11 @@ mod tests {
             calendar.open(Instant(start));
             calendar.place(1, arriving(start + 5, 0));
             calendar.place(2, arriving(start + 6, 0));
-            assert_eq!(calendar.take_due(Turn::Once).len(), 0);
-            assert_eq!(calendar.take_due(Turn::Hosts), [2]);
+            assert_eq!(calendar.take_due(Turn::FIRST).len(), 0);
+            assert_eq!(calendar.take_due(Turn::HOSTS), [2]);
             assert_eq!(calendar.not_before(), Instant(start), "bucket 1 is due");
-            assert_eq!(calendar.take_due(Turn::Twice), [1]);
-            assert_eq!((calendar.take_due(Turn::Twice), calendar.not_before()), (vec![], Instant::MAX));
+            assert_eq!(calendar.take_due(SECOND), [1]);
+            assert_eq!((calendar.take_due(SECOND), calendar.not_before()), (vec![], Instant::MAX));
             assert_eq!(times(&calendar.take(1)), [start + 5]);
         }
     }
@@ -359,11 +369,11 @@ mod tests {
             calendar.recycle(packets);
         }
         assert_eq!(calendar.spare.len(), 1, "bucket 1 had no memory");
-        let due = calendar.take_due(Turn::Once);
+        let due = calendar.take_due(Turn::FIRST);
         calendar.recycle_due(due);
-        let none = calendar.take_due(Turn::Twice);
+        let none = calendar.take_due(SECOND);
         calendar.recycle_due(none);
-        assert!(calendar.spare_due.capacity() > 0, "the list of `Turn::Once`");
+        assert!(calendar.spare_due.capacity() > 0, "the list of `Turn::FIRST`");
     }
 
     #[test]
@@ -372,7 +382,7 @@ mod tests {
         calendar.place(0, arriving(5, 1));
         assert_eq!(times(&calendar.take_of_wire(1)), [5]);
         calendar.place(0, arriving(6, 2));
-        assert_eq!(calendar.take_due(Turn::Once), [0]);
+        assert_eq!(calendar.take_due(Turn::FIRST), [0]);
         assert_eq!(times(&calendar.take(0)), [6]);
     }
 
@@ -386,7 +396,7 @@ mod tests {
         assert_eq!(calendar.len(), 3);
         assert_eq!(times(&calendar.take_all()), [501, 9_000, 70_000]);
         assert_eq!((calendar.len(), calendar.not_before()), (0, Instant::MAX));
-        assert!(calendar.due.iter().flatten().all(Vec::is_empty));
+        assert!(calendar.due.iter().all(Vec::is_empty));
     }
 
     #[test]

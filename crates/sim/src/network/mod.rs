@@ -20,6 +20,7 @@ pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
 mod sorter;
+mod stages;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turns;
@@ -32,7 +33,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Duration, Instant, Rate, prefetch_all};
+use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
 use shallows_rdma::congestion::Telemetry;
 use shallows_scenario::{Epoch, Routing};
@@ -47,7 +48,8 @@ use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target,
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{Busy, TURNS, Waiting};
+use crate::network::turns::Step;
+use crate::network::waiting::{Busy, Waiting};
 
 /// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
 /// packet's body for the driver.
@@ -66,12 +68,14 @@ pub struct Network<T> {
     nics_by_window: bool,
     /// Packets in flight while switches run in time windows. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
-    /// Length of the first part of a time window, if some switches have two turns in each window ([`turns::Turns`]).
-    first_part: Option<Duration>,
-    /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
+    /// Turns of switches in each time window, in the order in which they run.
+    steps: Vec<Step>,
+    /// Groups of ports that run together: one or several for each switch, and a last group for all hosts.
     waiting: Vec<Waiting>,
-    /// For each [`waiting::Turn`], the entries of `waiting` that may have waiting packets.
-    busy: [Busy; TURNS],
+    /// For each link, the index in `waiting` of the group of its port.
+    group_of: Vec<u32>,
+    /// For each [`waiting::Turn`], the groups that may have waiting packets.
+    busy: Vec<Busy>,
     /// Time up to which switches have run in time windows.
     visited: Instant,
     /// Time of the last event at nodes that run in time windows.
@@ -486,7 +490,6 @@ impl<T: Copy + Default> Network<T> {
         for number in tracer.at_every_change() {
             if self.places.has(number) {
                 self.at(number).watch.set(Watch::TRACED, true);
-                self.keep_order_of_time(self.places.at(number) as u32);
             }
         }
         for link in &mut self.links {

@@ -1,39 +1,98 @@
-//! Turns of switches in time windows that are longer than the shortest delay between switches.
+//! Turns of ports in time windows that are longer than the shortest delay of a link.
 //!
-//! A window can be up to twice as long as the shortest delay between switches under two conditions. Switches must form two kinds, such as
-//! leaves and spines, so that no link connects two switches of one kind. Links to hosts must have longer delays. In each window, hosts run
-//! first. Spines then run through the first part of the window, and leaves run through the whole window: all packets that they receive in
-//! this window left spines in its first part or before. Finally, spines run through the second part.
+//! In each window, hosts run first; packets that leave a switch in this window must not reach a host in the same window. The ports of switches
+//! then run in one of three ways. The way with the longest window is used.
+//!
+//! - *All at once*: each switch runs through the whole window. A window is as long as the shortest delay of a link.
+//! - *By kind of switch*: switches form two kinds, such as leaves and spines, so that no link connects two switches of one kind. Spines run
+//!   through the first part of the window, and leaves run through the whole window: all packets that they receive in this window left spines
+//!   in its first part or before. Finally, spines run through the second part. A window is up to twice as long as the shortest delay between
+//!   switches.
+//! - *By stage* ([`crate::network::stages`]): ports run in the order in which packets pass through them, such as the ports of leaves to
+//!   spines, the ports of spines, and the ports of leaves to hosts. Delays between switches then do not limit the length of a window.
 
 use shallows_core::Duration;
 use shallows_scenario::Network;
 
 use crate::network::calendar::LONGEST;
 use crate::network::division::shortest_between_switches;
+use crate::network::stages::stages;
+use crate::network::waiting::Turn;
 
-/// Time windows in which some switches have two turns.
+/// Turns of a network's ports, and the length of its time windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turns {
     /// Length of a time window.
     pub(crate) window: Duration,
-    /// Length of the first part of a time window: the shortest delay of a link between switches.
-    pub(crate) first_part: Duration,
-    /// For each switch, whether it has two turns in each window.
-    pub(crate) twice: Vec<bool>,
+    /// Turns of switches in each time window, in the order in which they run.
+    pub(crate) steps: Vec<Step>,
+    /// For each link, the turn of its port.
+    pub(crate) of_links: Vec<Turn>,
+}
+
+/// Turn of some ports of switches within each time window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) turn: Turn,
+    /// Length of the first part of the window, if the ports run only through this part.
+    pub(crate) part: Option<Duration>,
+}
+
+impl Step {
+    /// Returns a step in which the ports with this turn run through the rest of the window.
+    fn whole(turn: Turn) -> Self {
+        Self { turn, part: None }
+    }
 }
 
 impl Turns {
-    /// Returns the turns of a network's switches. `None` if no window can be longer than the shortest delay between switches: there are no
+    /// Returns the turns of the ports of a network, or of one of several partitions of it. All switches have the same turn. `window` is the
+    /// length of a time window.
+    pub(crate) fn at_once(network: &Network, window: Duration) -> Self {
+        let turn = |node: u32| if node < network.hosts { Turn::HOSTS } else { Turn::FIRST };
+        let of_links = network.links.iter().map(|link| turn(link.from.0)).collect();
+        Self { window, steps: vec![Step::whole(Turn::FIRST)], of_links }
+    }
+
+    /// Returns the turns of the ports of a whole network. `shortest` is the shortest delay of its links.
+    pub(crate) fn of(network: &Network, shortest: Duration) -> Self {
+        let ways = [Self::by_kind(network), Self::by_stage(network)];
+        let longest = ways.into_iter().flatten().max_by_key(|turns| turns.window);
+        longest.filter(|turns| turns.window > shortest).unwrap_or_else(|| Self::at_once(network, shortest))
+    }
+
+    /// Returns the turns by kind of switch. `None` if no window can be longer than the shortest delay between switches: there are no
     /// links between switches, this delay is at least the longest window of the calendar, links to hosts have no longer delays, or there are
     /// not two kinds of switches.
-    pub(crate) fn of(network: &Network) -> Option<Self> {
+    fn by_kind(network: &Network) -> Option<Self> {
         let first_part = shortest_between_switches(network)?;
-        let to_hosts = network.links.iter().filter(|link| link.to.0 < network.hosts);
-        let to_hosts = to_hosts.map(|link| link.delay).min().unwrap_or(Duration::MAX);
-        let window = (first_part * 2).min(to_hosts).min(LONGEST);
+        let window = (first_part * 2).min(longest(network));
         (window > first_part).then_some(())?;
-        Some(Self { window, first_part, twice: kinds(network)? })
+        let (twice, kinds) = (Turn(Turn::FIRST.0 + 1), kinds(network)?);
+        let mut turns = Self::at_once(network, window);
+        turns.steps.insert(0, Step { turn: twice, part: Some(first_part) });
+        turns.steps.push(Step::whole(twice));
+        for (turn, link) in turns.of_links.iter_mut().zip(&network.links).skip(network.hosts as usize) {
+            if kinds[(link.from.0 - network.hosts) as usize] {
+                *turn = twice;
+            }
+        }
+        Some(turns)
     }
+
+    /// Returns the turns by stage; `None` if packets can pass through ports in a circle.
+    fn by_stage(network: &Network) -> Option<Self> {
+        let of_links = stages(network)?;
+        let last = of_links.iter().max().map_or(0, |turn| turn.0);
+        let steps = (Turn::FIRST.0..=last).map(|turn| Step::whole(Turn(turn))).collect();
+        Some(Self { window: longest(network), steps, of_links })
+    }
+}
+
+/// Returns the length of the longest time window in which no packet leaves a switch and reaches a host.
+fn longest(network: &Network) -> Duration {
+    let to_hosts = network.links.iter().filter(|link| link.to.0 < network.hosts);
+    to_hosts.map(|link| link.delay).min().unwrap_or(Duration::MAX).min(LONGEST)
 }
 
 /// Divides switches into two kinds, so that no link connects two switches of one kind. Returns, for each switch, whether it is of the kind
@@ -80,71 +139,4 @@ fn kinds(network: &Network) -> Option<Vec<bool>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::network::testing::parse;
-
-    fn turns(topology: &str) -> Option<Turns> {
-        let switch = "[switch]\nbuffer = { kind = 'complete-sharing', pool = '1MB' }\n";
-        let rest = "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 1\nsize = '1KB'\n";
-        Turns::of(&parse(&format!("[topology]\nrate = '10Gbps'\n{topology}\n{switch}{rest}"), &[]).network)
-    }
-
-    fn leaf_spine(delays: &str) -> Option<Turns> {
-        turns(&format!("kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n{delays}"))
-    }
-
-    fn micros(turns: Option<Turns>) -> Option<(u64, u64)> {
-        turns.map(|turns| (turns.window.0 / 1_000_000, turns.first_part.0 / 1_000_000))
-    }
-
-    #[test]
-    fn a_window_is_at_most_twice_as_long_as_the_shortest_delay_between_switches() {
-        let of = |delays| micros(leaf_spine(delays));
-        assert_eq!(of("link_delay = '2us'\nhost_delay = '1us'"), Some((3, 2)), "delays of hosts are 3 us");
-        assert_eq!(of("link_delay = '2us'\nhost_delay = '2us'"), Some((4, 2)));
-        assert_eq!(of("link_delay = '2us'\nhost_delay = '9us'"), Some((4, 2)));
-        assert_eq!(of("link_delay = '9us'\nuplink_delay = '2us'"), Some((4, 2)));
-        let longest = leaf_spine("link_delay = '200us'\nhost_delay = '1ms'").unwrap();
-        assert_eq!((longest.window, longest.first_part), (Duration(1 << 28), Duration::from_micros(200)));
-    }
-
-    #[test]
-    fn without_longer_windows_there_are_no_turns() {
-        assert_eq!(leaf_spine("link_delay = '2us'"), None, "the delays of hosts are not longer");
-        assert_eq!(leaf_spine("link_delay = '1us'\nuplink_delay = '2us'"), None);
-        assert_eq!(
-            leaf_spine("link_delay = '500us'\nhost_delay = '1ms'"),
-            None,
-            "a window is at most 268 us"
-        );
-        assert_eq!(turns("kind = 'star'\nhosts = 2\nlink_delay = '2us'\nhost_delay = '9us'"), None);
-    }
-
-    #[test]
-    fn spines_have_two_turns_because_they_have_fewer_ports() {
-        let twice = |turns: Option<Turns>| turns.unwrap().twice;
-        let delays = "link_delay = '2us'\nhost_delay = '9us'";
-        assert_eq!(twice(leaf_spine(delays)), [false, false, false, true, true]);
-    }
-
-    /// Returns the turns of switches named `a` to `d`, with two hosts at `b`, if they are connected by these cables.
-    fn graph(cables: &[[&str; 2]]) -> Option<Turns> {
-        let cables: String =
-            cables.iter().map(|[a, b]| format!(", {{ between = ['{a}', '{b}'] }}")).collect();
-        turns(&format!(
-            "kind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\nhost_delay = '9us'\n\
-             links = [{{ between = ['h*', 'b'] }}{cables}]"
-        ))
-    }
-
-    #[test]
-    fn a_ring_has_turns_if_its_number_of_switches_is_even() {
-        let [ab, bc, cd, da, ca] = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["c", "a"]];
-        let ring = graph(&[ab, bc, cd, da]).unwrap();
-        assert_eq!(ring.twice, [true, false, true, false], "b has hosts");
-        let row = graph(&[ab, bc, cd]).unwrap();
-        assert_eq!(row.twice, [true, false, true, false]);
-        assert_eq!(graph(&[ab, bc, ca, da]), None, "the ring has three switches");
-    }
-}
+mod tests;

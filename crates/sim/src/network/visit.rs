@@ -1,4 +1,5 @@
-//! Execution by time windows: in each window, one switch after the other processes arriving packets, and sends all packets that are due.
+//! Execution by time windows: in each window, one group of ports after the other processes arriving packets, and sends all packets that are
+//! due. Usually, a group has all ports of a switch.
 //! NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
@@ -16,6 +17,7 @@ use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::link::{Flying, Leaves, Link, NONE};
+use crate::network::turns::Step;
 use crate::network::waiting::{Busy, Order, Turn, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
@@ -71,7 +73,7 @@ impl<T: Copy + Default> Network<T> {
     /// arrive by `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         order.clear();
-        let due = self.calendar.take_due(Turn::Hosts);
+        let due = self.calendar.take_due(Turn::HOSTS);
         if due.is_empty() {
             return Vec::new();
         }
@@ -136,26 +138,21 @@ impl<T: Copy + Default> Network<T> {
         let hosts = self.all_hosts();
         if !self.waiting[hosts as usize].ports.is_empty() {
             self.finish(hosts, until, driver);
-            self.busy[Turn::Hosts as usize].next = self.waiting[hosts as usize].next;
+            self.busy[Turn::HOSTS.index()].next = self.waiting[hosts as usize].next;
         }
-        if let Some(first_part) = self.first_part {
-            let second_start = self.calendar.start() + first_part;
-            self.take_turns(Turn::Twice, until.min(Instant(second_start.0 - 1)), driver);
-            self.take_turns(Turn::Once, until, driver);
-            if until >= second_start {
-                self.take_turns(Turn::Twice, until, driver);
-            }
-        } else {
-            self.take_turns(Turn::Once, until, driver);
+        for step in 0..self.steps.len() {
+            let Step { turn, part } = self.steps[step];
+            let end = part.map_or(until, |part| until.min(Instant((self.calendar.start() + part).0 - 1)));
+            self.take_turn(turn, end, driver);
         }
         self.visited = self.visited.max(until);
     }
 
-    /// Runs the switches with this turn up to `until`, one after the other. Does nothing if none of their packets arrives or leaves by
+    /// Runs the groups of ports with this turn up to `until`, one after the other. Does nothing if none of their packets arrives or leaves by
     /// `until`.
-    fn take_turns(&mut self, turn: Turn, until: Instant, driver: &mut impl Driver<T>) {
+    fn take_turn(&mut self, turn: Turn, until: Instant, driver: &mut impl Driver<T>) {
         let due = self.calendar.take_due(turn);
-        if due.is_empty() && self.busy[turn as usize].next > until {
+        if due.is_empty() && self.busy[turn.index()].next > until {
             return;
         }
         for &switch in &due {
@@ -163,7 +160,7 @@ impl<T: Copy + Default> Network<T> {
             self.finish(switch, until, driver);
         }
         self.calendar.recycle_due(due);
-        let mut entries = std::mem::take(&mut self.busy[turn as usize].entries);
+        let mut entries = std::mem::take(&mut self.busy[turn.index()].entries);
         let mut next = Instant::MAX;
         entries.retain(|&switch| {
             if self.waiting[switch as usize].next <= until {
@@ -174,15 +171,15 @@ impl<T: Copy + Default> Network<T> {
             waiting.listed = waiting.next < Instant::MAX;
             waiting.listed
         });
-        self.busy[turn as usize] = Busy { entries, next };
+        self.busy[turn.index()] = Busy { entries, next };
     }
 
     /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
-        let Self { calendar, sorter, routing, places, links, wires, waiting, .. } = self;
+        let Self { calendar, sorter, routing, places, links, wires, waiting, group_of, .. } = self;
         let (packets, start) = (calendar.take(switch), calendar.start());
-        let Waiting { order, number, node, .. } = waiting[switch as usize];
+        let Waiting { order, number, node, is_part, .. } = waiting[switch as usize];
         sorter.begin(packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at > until {
@@ -190,6 +187,11 @@ impl<T: Copy + Default> Network<T> {
                 continue;
             }
             let port = places.at(routing.next_hop(number, &packet.header)) as u32;
+            if is_part && group_of[port as usize] != switch {
+                // The port's group has a later turn.
+                calendar.place(group_of[port as usize], *packet);
+                continue;
+            }
             prefetch(&links[port as usize]);
             let wire = &wires[packet.wire as usize];
             sorter.add(packet.at - start, wire.rank, place, Way { port, ingress: wire.ingress });
@@ -435,7 +437,7 @@ impl<T: Copy + Default> Network<T> {
         let waiting = &mut self.waiting[switch as usize];
         waiting.next = next;
         if next < Instant::MAX {
-            let busy = &mut self.busy[waiting.turn as usize];
+            let busy = &mut self.busy[waiting.turn.index()];
             busy.next = busy.next.min(next);
             if !waiting.listed {
                 waiting.listed = true;
@@ -459,17 +461,17 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
             }
         }
-        let nodes = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
-        for switch in 0..nodes {
-            for place in self.waiting[switch as usize].all.clone() {
-                let link = &mut self.links[place as usize];
-                if std::mem::take(&mut link.waking) {
-                    driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
-                    wait(link, place, &mut self.waiting[switch as usize]);
-                }
+        let groups = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
+        for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
+            if group < groups && std::mem::take(&mut link.waking) {
+                let place = place as u32;
+                driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
+                wait(link, place, &mut self.waiting[group as usize]);
             }
+        }
+        for group in 0..groups {
             // No packet is due yet. This call only computes the next departure.
-            self.finish(switch, self.visited, driver);
+            self.finish(group, self.visited, driver);
         }
     }
 
@@ -480,17 +482,19 @@ impl<T: Copy + Default> Network<T> {
         for Arriving { at, header, payload, wire } in self.calendar.take_all() {
             self.fly(wire, at, header, payload, driver);
         }
-        for switch in std::mem::take(&mut self.busy).into_iter().flat_map(|busy| busy.entries) {
-            let waiting = &mut self.waiting[switch as usize];
+        self.busy.fill_with(Busy::default);
+        for waiting in &mut self.waiting {
             (waiting.listed, waiting.next) = (false, Instant::MAX);
             waiting.departures.clear();
             waiting.ports.clear();
-            for place in waiting.all.clone() {
-                let link = &mut self.links[place as usize];
-                link.waking = false;
-                if let Some(at) = link.schedule() {
-                    driver.transmit_at(at, LinkAt { place, rank: link.rank });
-                }
+        }
+        let groups = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
+        for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
+            if group < groups
+                && std::mem::take(&mut link.waking)
+                && let Some(at) = link.schedule()
+            {
+                driver.transmit_at(at, LinkAt { place: place as u32, rank: link.rank });
             }
         }
     }
@@ -500,14 +504,6 @@ impl<T: Copy + Default> Network<T> {
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;
-    }
-
-    /// Sets the order of sending to [`Order::OfTime`] for the switch at the near end of a link. Does nothing if a host is there.
-    pub(crate) fn keep_order_of_time(&mut self, place: u32) {
-        let hosts = self.nodes.len() + 1 - self.waiting.len();
-        if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
-            self.waiting[switch].order = Order::OfTime;
-        }
     }
 
     /// Removes from the calendar the packets in flight on a link that has gone down. Returns their payloads.

@@ -1,10 +1,10 @@
-//! Ports with waiting packets at nodes that run in time windows, and the order in which these ports send.
+//! Groups of ports that run together in time windows, their ports with waiting packets, and the order in which these ports send.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use shallows_core::Instant;
+use shallows_measure::PortTracer;
 use shallows_scenario::{Experiment, Link};
 use shallows_switch::buffer::Policy;
 use shallows_switch::port::Ingress;
@@ -26,12 +26,16 @@ pub(crate) enum Order {
 
 impl Order {
     /// Returns the order for the node with this number. The links that leave the node have consecutive numbers, starting at `first`.
-    pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
+    /// `tracer` records changes of ports.
+    pub(crate) fn of(experiment: &Experiment, tracer: &PortTracer, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
         let reads_pool =
             |link: &Link| network.port(link).markers.iter().any(|placed| placed.marker.reads_pool());
-        if matches!(network.buffers[node as usize].policy, Policy::Abm(_)) || links().any(reads_pool) {
+        let mut traced = tracer.at_every_change();
+        let is_traced = traced.any(|number| network.links[number as usize].from.0 == node);
+        let is_abm = matches!(network.buffers[node as usize].policy, Policy::Abm(_));
+        if is_abm || is_traced || links().any(reads_pool) {
             return Self::OfTime;
         }
         let mut pools: Vec<usize> = links().map(|link| link.pool).collect();
@@ -41,21 +45,25 @@ impl Order {
     }
 }
 
-/// Number of variants of [`Turn`].
-pub(crate) const TURNS: usize = 3;
+/// Number of a turn: the time within each window at which a group of ports runs ([`crate::network::turns`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Turn(pub(crate) u8);
 
-/// Time within each window at which a node runs ([`crate::network::turns`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Switches with one turn in each window.
-    Once,
-    /// Switches with two turns in each window.
-    Twice,
-    /// All hosts together, which run before the switches.
-    Hosts,
+impl Turn {
+    /// Turn of all hosts together, which run before the switches.
+    pub(crate) const HOSTS: Self = Self(0);
+    /// First turn of switches.
+    pub(crate) const FIRST: Self = Self(1);
+
+    /// Returns the number as an index.
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        self.0.into()
+    }
 }
 
-/// Ports of one switch, or of all hosts together, that have waiting packets.
+/// Group of ports that run together: all ports of a switch, those ports of a switch that have the same turn, or all ports of hosts. The entry
+/// lists the ports with waiting packets.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
@@ -64,8 +72,8 @@ pub(crate) struct Waiting {
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
     pub(crate) turn: Turn,
-    /// Indices of all ports of the switch.
-    pub(crate) all: Range<u32>,
+    /// Whether the switch has other groups too.
+    pub(crate) is_part: bool,
     /// Ports with waiting packets, without duplicates: a lower bound on the time of the port's next departure, and the port's index. Empty
     /// if `order` is `OfTime`.
     pub(crate) ports: Vec<(Instant, u32)>,
@@ -78,12 +86,12 @@ pub(crate) struct Waiting {
     pub(crate) listed: bool,
 }
 
-/// Nodes with one [`Turn`] that may have waiting packets.
+/// Groups with one [`Turn`] that may have waiting packets.
 #[derive(Debug)]
 pub(crate) struct Busy {
-    /// Indices of the nodes' entries in `Network::waiting`.
+    /// Indices of the groups in `Network::waiting`.
     pub(crate) entries: Vec<u32>,
-    /// Lower bound on the time of the earliest departure from any port of these nodes.
+    /// Lower bound on the time of the earliest departure from any port of these groups.
     pub(crate) next: Instant,
 }
 
@@ -94,18 +102,15 @@ impl Default for Busy {
 }
 
 impl Waiting {
-    /// Returns an entry for a switch with one turn in each window, without waiting packets. The arguments are the values of the fields with
-    /// the same names.
-    pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
+    /// Returns a group of ports of a switch, without waiting packets. The arguments are the values of the fields with the same names.
+    pub(crate) fn new(order: Order, number: u32, node: u32, turn: Turn, is_part: bool) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        let turn = Turn::Once;
-        Self { order, number, node, turn, all, ports, departures, next: Instant::MAX, listed: false }
+        Self { order, number, node, turn, is_part, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// Returns an entry for all hosts, without waiting packets. Ports of hosts have the first indices, before the ports of switches. Hosts
-    /// share no memory, so their ports can send in any order.
-    pub(crate) fn of_hosts(hosts: u32) -> Self {
-        Self { turn: Turn::Hosts, ..Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts) }
+    /// Returns the group of all ports of hosts, without waiting packets. Hosts share no memory, so their ports can send in any order.
+    pub(crate) fn of_hosts() -> Self {
+        Self::new(Order::Apart, u32::MAX, u32::MAX, Turn::HOSTS, false)
     }
 
     /// Makes the next visit compute the next departure of each port anew. Called when a link has changed.

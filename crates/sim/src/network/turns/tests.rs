@@ -1,0 +1,187 @@
+use shallows_core::Instant;
+use shallows_scenario::{Epoch, Experiment, Link, PortKind};
+
+use super::*;
+use crate::network::division::window;
+use crate::network::testing::parse;
+
+/// Memory that all ports of a switch share.
+const SHARED: &str = "kind = 'complete-sharing', pool = '1MB'";
+
+/// Memory that is divided among the ports of a switch.
+const APART: &str = "kind = 'static-partition', per_port = '100KB'";
+
+/// Parses a scenario with this buffer and this topology.
+fn network(buffer: &str, topology: &str) -> Experiment {
+    let rest = "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 1\nsize = '1KB'\n";
+    let switch = format!("[switch]\nbuffer = {{ {buffer} }}\n");
+    parse(&format!("[topology]\nrate = '10Gbps'\n{topology}\n{switch}{rest}"), &[])
+}
+
+/// Returns the turns of the ports of a network.
+fn turns(experiment: &Experiment) -> Turns {
+    Turns::of(&experiment.network, window(experiment).expect("each link has a delay"))
+}
+
+/// Returns a leaf-spine with three leaves, two spines and six hosts.
+fn leaf_spine(buffer: &str, delays: &str) -> Experiment {
+    network(buffer, &format!("kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\n{delays}"))
+}
+
+/// Returns the length of a window and that of its first part, in microseconds. The length of the first part is 0 if there is no such part.
+fn micros(turns: &Turns) -> (u64, u64) {
+    let part = turns.steps[0].part.map_or(0, |part| part.0);
+    (turns.window.0 / 1_000_000, part / 1_000_000)
+}
+
+/// Returns the numbers of the turns of the links between the nodes with these names, such as `leaf0->spine1`.
+fn of_links(network: &Network, turns: &Turns, names: &[&str]) -> Vec<u8> {
+    let turn = |name: &&str| {
+        let link = network.links.iter().position(|link| link.name == *name);
+        turns.of_links[link.unwrap_or_else(|| panic!("no link {name}"))].0
+    };
+    names.iter().map(turn).collect()
+}
+
+#[test]
+fn a_window_is_at_most_twice_as_long_as_the_shortest_delay_between_switches() {
+    let of = |delays| micros(&turns(&leaf_spine(SHARED, delays)));
+    assert_eq!(of("link_delay = '2us'\nhost_delay = '1us'"), (3, 2), "delays of hosts are 3 us");
+    assert_eq!(of("link_delay = '2us'\nhost_delay = '2us'"), (4, 2));
+    assert_eq!(of("link_delay = '2us'\nhost_delay = '9us'"), (4, 2));
+    assert_eq!(of("link_delay = '9us'\nuplink_delay = '2us'"), (4, 2));
+    let longest = turns(&leaf_spine(SHARED, "link_delay = '200us'\nhost_delay = '1ms'"));
+    assert_eq!((longest.window, longest.steps[0].part), (LONGEST, Some(Duration::from_micros(200))));
+}
+
+#[test]
+fn in_other_networks_all_switches_run_at_once() {
+    let of = |delays| turns(&leaf_spine(SHARED, delays));
+    for (turns, window) in [
+        (of("link_delay = '2us'"), 2), // The delays of hosts are not longer.
+        (of("link_delay = '1us'\nuplink_delay = '2us'"), 1),
+        (of("link_delay = '500us'\nhost_delay = '1ms'"), 500),
+        (turns(&network(SHARED, "kind = 'star'\nhosts = 2\nlink_delay = '2us'")), 2),
+    ] {
+        assert_eq!(micros(&turns), (window, 0));
+        assert_eq!(turns.steps, [Step::whole(Turn::FIRST)]);
+        assert_eq!(turns.of_links.iter().max(), Some(&Turn::FIRST));
+    }
+}
+
+#[test]
+fn spines_have_two_turns_because_they_have_fewer_ports() {
+    let fabric = leaf_spine(SHARED, "link_delay = '2us'\nhost_delay = '9us'");
+    let turns = turns(&fabric);
+    let links = ["host0->leaf0", "leaf0->host0", "leaf2->spine1", "spine1->leaf2"];
+    assert_eq!(of_links(&fabric.network, &turns, &links), [0, 1, 1, 2]);
+    let first = Step { turn: Turn(2), part: Some(Duration::from_micros(2)) };
+    assert_eq!(turns.steps, [first, Step::whole(Turn(1)), Step::whole(Turn(2))]);
+}
+
+/// Returns a network of switches named `a` to `d`, with two hosts at `b`, that are connected by these cables.
+fn graph(cables: &[[&str; 2]]) -> Experiment {
+    let cables: String = cables.iter().map(|[a, b]| format!(", {{ between = ['{a}', '{b}'] }}")).collect();
+    network(
+        SHARED,
+        &format!(
+            "kind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\nhost_delay = '9us'\n\
+         links = [{{ between = ['h*', 'b'] }}{cables}]"
+        ),
+    )
+}
+
+#[test]
+fn a_ring_has_two_kinds_of_switches_if_their_number_is_even() {
+    let [ab, bc, cd, da, ca] = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["c", "a"]];
+    let ring = graph(&[ab, bc, cd, da]);
+    let by_kind = |graph: &Experiment| Turns::by_kind(&graph.network);
+    let turns = by_kind(&ring).expect("its number is even");
+    let links = ["a->b", "b->c", "c->d", "d->a", "b->h0"];
+    assert_eq!(of_links(&ring.network, &turns, &links), [2, 1, 2, 1, 1], "b has hosts");
+    let row = graph(&[ab, bc, cd]);
+    assert_eq!(of_links(&row.network, &by_kind(&row).expect("a row has two kinds"), &links[..3]), [2, 1, 2]);
+    assert_eq!(by_kind(&graph(&[ab, bc, ca, da])), None, "the ring has three switches");
+}
+
+#[test]
+fn ports_that_share_no_memory_run_in_the_order_in_which_packets_pass_them() {
+    let delays = "link_delay = '200ns'\nhost_delay = '20us'";
+    let links = ["host0->leaf0", "leaf0->spine1", "spine1->leaf0", "leaf0->host0"];
+    // Ports to hosts and ports to spines have pools of their own in the second network.
+    for buffer in [APART, "kind = 'dynamic-threshold', alpha = 1, pool = '1MB', ports_per_pool = 2"] {
+        let fabric = leaf_spine(buffer, delays);
+        let staged = turns(&fabric);
+        assert_eq!(staged.window, Duration::from_nanos(20_200));
+        assert_eq!(staged.steps, [1, 2, 3].map(|turn| Step::whole(Turn(turn))));
+        assert_eq!(of_links(&fabric.network, &staged, &links), [0, 1, 2, 3]);
+    }
+    let three = leaf_spine("kind = 'dynamic-threshold', alpha = 1, pool = '1MB', ports_per_pool = 3", delays);
+    assert_eq!(
+        turns(&three).window,
+        Duration::from_nanos(400),
+        "a port to a host shares memory with one to a spine"
+    );
+}
+
+#[test]
+fn a_single_switch_whose_ports_share_memory_is_between_its_neighbours() {
+    // Only the ports of leaf 0 share memory: it has turn 3, after spines have sent to it, and before they send its packets to other leaves.
+    let mut network = leaf_spine(APART, "link_delay = '200ns'\nhost_delay = '20us'").network.clone();
+    let share = |network: &mut Network, leaf: &str| {
+        network.links.iter_mut().filter(|link| link.from_name() == leaf).for_each(|link| link.pool = 0);
+        Turns::of(network, Duration::from_nanos(200))
+    };
+    let links =
+        ["leaf0->spine1", "leaf0->host0", "leaf1->spine0", "spine0->leaf0", "spine0->leaf1", "leaf1->host2"];
+    let turns = share(&mut network, "leaf0");
+    assert_eq!(of_links(&network, &turns, &links), [3, 3, 1, 2, 4, 5]);
+    let turns = share(&mut network, "leaf1");
+    assert_eq!(turns.window, Duration::from_nanos(400), "leaves 0 and 1 send to each other");
+}
+
+#[test]
+fn ports_of_a_fat_tree_have_five_turns() {
+    let tree = network(APART, "kind = 'fat-tree'\nk = 4\nlink_delay = '1us'\nhost_delay = '9us'");
+    let staged = turns(&tree);
+    let kind = |link: &Link| match link.kind {
+        PortKind::Nic => 0,
+        PortKind::Up => 1,
+        PortKind::CoreUp => 2,
+        PortKind::CoreDown => 3,
+        PortKind::Down => 4,
+        PortKind::ToHost => 5,
+        other => panic!("{other:?}"),
+    };
+    let expected: Vec<Turn> = tree.network.links.iter().map(kind).map(Turn).collect();
+    assert_eq!((staged.of_links, staged.window), (expected, Duration::from_micros(10)));
+}
+
+#[test]
+fn ports_in_a_circle_have_no_stages() {
+    let circle = |hosts: &str| {
+        let topology = format!(
+            "kind = 'graph'\nhosts = ['h0', 'h1', 'h2', 'h3']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\n\
+             host_delay = '9us'\nlinks = [{hosts}, {{ between = ['a', 'b'] }}, {{ between = ['b', 'c'] }}, \
+             {{ between = ['c', 'd'] }}, {{ between = ['d', 'a'] }}]"
+        );
+        network(APART, &topology)
+    };
+    // Some packets pass a->b and b->c, others b->c and c->d, and so on.
+    let each = "{ between = ['h0', 'a'] }, { between = ['h1', 'b'] }, { between = ['h2', 'c'] }, { between = ['h3', 'd'] }";
+    assert_eq!(micros(&turns(&circle(each))), (4, 2), "two kinds of switches");
+    let one = circle("{ between = ['h*', 'a'] }");
+    assert_eq!(micros(&turns(&one)), (11, 0), "all packets pass only a");
+    assert_eq!(of_links(&one.network, &turns(&one), &["h3->a", "a->h3"]), [0, 1]);
+}
+
+#[test]
+fn stages_require_routes_that_do_not_change() {
+    let fabric = leaf_spine(APART, "link_delay = '200ns'\nhost_delay = '20us'");
+    let keeps = fabric.network.links_change(Instant(1), Vec::new());
+    let changes = Epoch { at: Instant(2), routing: fabric.network.routing_without(&[]), ..keeps.clone() };
+    for (epochs, window) in [(vec![], 20_200), (vec![keeps.clone()], 20_200), (vec![keeps, changes], 400)] {
+        let fabric = fabric.clone().with_epochs(epochs).expect("no link changes");
+        assert_eq!(turns(&fabric).window, Duration::from_nanos(window));
+    }
+}
