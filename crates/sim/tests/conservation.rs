@@ -57,11 +57,13 @@ fn buffer() -> impl Strategy<Value = String> {
     let reserved = || one_of(&["0B", "1500B", "9500B"]);
     // The released rule counts bytes, not cells.
     let rule = || one_of(&["reserved_rule = 'exact'", "reserved_rule = 'as-released'", "cell = '254B'"]);
+    // Ports that share no pool can have different turns in a time window.
+    let ports = || one_of(&["", ", ports_per_pool = 1", ", ports_per_pool = 2"]);
     prop_oneof![
-        2 => (one_of(&["0.5", "1", "8"]), pool(), reserved(), rule(), one_of(&["shared", "total"])).prop_map(
-            |(alpha, pool, reserved, rule, counts)| format!(
+        2 => (one_of(&["0.5", "1", "8"]), pool(), reserved(), rule(), one_of(&["shared", "total"]), ports()).prop_map(
+            |(alpha, pool, reserved, rule, counts, ports)| format!(
                 "{{ kind = 'dynamic-threshold', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', \
-                 {rule}, counts = '{counts}' }}"
+                 {rule}, counts = '{counts}'{ports} }}"
             )
         ),
         1 => (1u32..30, one_of(&["", ", cell = '208B'"])).prop_map(
@@ -70,10 +72,10 @@ fn buffer() -> impl Strategy<Value = String> {
         1 => (pool(), 1u32..4, reserved(), rule()).prop_map(|(pool, ports, reserved, rule)| format!(
             "{{ kind = 'complete-sharing', pool = '{pool}', ports_per_pool = {ports}, reserved = '{reserved}', {rule} }}"
         )),
-        1 => (one_of(&["0.5", "2"]), pool(), reserved(), rule(), one_of(&["20KB", "75KB"])).prop_map(
-            |(alpha, pool, reserved, rule, window)| format!(
+        1 => (one_of(&["0.5", "2"]), pool(), reserved(), rule(), one_of(&["20KB", "75KB"]), ports()).prop_map(
+            |(alpha, pool, reserved, rule, window, ports)| format!(
                 "{{ kind = 'abm', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', {rule}, \
-                 window = '{window}' }}"
+                 window = '{window}'{ports} }}"
             )
         ),
     ]

@@ -19,57 +19,58 @@ pub(crate) fn stages(network: &Network) -> Option<Vec<Turn>> {
     let unit =
         |(number, link): (usize, &Link)| *first.entry((link.from.0, link.pool)).or_insert(number as u32);
     let units: Vec<u32> = network.links.iter().enumerate().map(unit).collect();
-    let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); units.len()];
-    for (from, to) in successions(network) {
-        next[units[from as usize] as usize].insert(units[to as usize]);
+    let mut followers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); units.len()];
+    for (link, next) in successions(network) {
+        followers[units[link as usize] as usize].insert(units[next as usize]);
     }
+    // For each unit, the number of preceding units whose turn is not known yet.
     let mut before = vec![0_u32; units.len()];
-    next.iter().flatten().for_each(|&unit| before[unit as usize] += 1);
-    let is_host = |unit: u32| unit < network.hosts;
-    let mut turns: Vec<Turn> =
-        (0..units.len() as u32).map(|unit| if is_host(unit) { Turn::HOSTS } else { Turn::FIRST }).collect();
-    let mut ready: Vec<u32> = (0..units.len() as u32).filter(|&unit| before[unit as usize] == 0).collect();
-    let mut done = 0;
-    while let Some(unit) = ready.pop() {
-        done += 1;
-        let turn = Turn(turns[unit as usize].0.checked_add(1)?);
-        for &next in &next[unit as usize] {
-            turns[next as usize] = turns[next as usize].max(turn);
-            before[next as usize] -= 1;
-            if before[next as usize] == 0 {
-                ready.push(next);
+    followers.iter().flatten().for_each(|&follower| before[follower as usize] += 1);
+    let mut turns = vec![Turn::FIRST; units.len()];
+    turns[..network.hosts as usize].fill(Turn::HOSTS);
+    let mut known: Vec<u32> = (0..units.len() as u32).filter(|&unit| before[unit as usize] == 0).collect();
+    let mut at = 0;
+    while let Some(&unit) = known.get(at) {
+        at += 1;
+        for &follower in &followers[unit as usize] {
+            let follower = follower as usize;
+            turns[follower] = turns[follower].max(Turn(turns[unit as usize].0.checked_add(1)?));
+            before[follower] -= 1;
+            if before[follower] == 0 {
+                known.push(follower as u32);
             }
         }
     }
-    let is_acyclic = done == units.len();
+    let is_acyclic = known.len() == units.len();
     is_acyclic.then(|| units.iter().map(|&unit| turns[unit as usize]).collect())
 }
 
-/// Returns all pairs of links that a packet can pass one after the other, from any host to any other host.
+/// Returns all pairs of links that a packet between two hosts can pass one after the other, except for pairs with a host's own link.
 fn successions(network: &Network) -> BTreeSet<(u32, u32)> {
-    // All hosts of a switch have the same routes at other switches, so one of them stands for all.
-    let mut hosts_of: Vec<Vec<u32>> = vec![Vec::new(); network.buffers.len()];
+    let mut hosts_of: BTreeMap<u32, Vec<HostId>> = BTreeMap::new();
     for (host, link) in network.links[..network.hosts as usize].iter().enumerate() {
-        hosts_of[link.to.0 as usize].push(host as u32);
+        hosts_of.entry(link.to.0).or_default().push(HostId(host as u32));
     }
-    let edges: Vec<&[u32]> =
-        hosts_of.iter().filter(|hosts| !hosts.is_empty()).map(|hosts| &hosts[..]).collect();
     let mut pairs = BTreeSet::new();
-    for hosts in edges {
-        let edge = network.links[hosts[0] as usize].to.0;
-        let mut seen = vec![false; network.links.len()];
-        seen[..network.hosts as usize].fill(true);
-        let mut open: Vec<u32> = (0..network.hosts).collect();
-        while let Some(link) = open.pop() {
-            let node = network.links[link as usize].to.0;
-            let Some(switch) = node.checked_sub(network.hosts) else { continue };
-            let destinations = if node == edge { hosts } else { &hosts[..1] };
-            for &host in destinations {
-                for &next in network.routing.next_hops(switch, HostId(host)) {
-                    pairs.insert((link, next));
-                    if !std::mem::replace(&mut seen[next as usize], true) {
-                        open.push(next);
-                    }
+    for (&edge, hosts) in &hosts_of {
+        let next_hops = |node: u32| {
+            // Other switches have the same routes to all hosts of this switch, so one host stands for all.
+            let hosts = if node == edge { &hosts[..] } else { &hosts[..1] };
+            hosts
+                .iter()
+                .flat_map(move |&host| network.routing.next_hops(node - network.hosts, host).iter().copied())
+        };
+        let mut seen = vec![false; network.buffers.len()];
+        let mut open: Vec<u32> = hosts_of.keys().copied().collect();
+        while let Some(switch) = open.pop() {
+            if std::mem::replace(&mut seen[switch as usize], true) {
+                continue;
+            }
+            for link in next_hops(switch) {
+                let to = network.links[link as usize].to.0;
+                if to >= network.hosts {
+                    pairs.extend(next_hops(to).map(|next| (link, next)));
+                    open.push(to);
                 }
             }
         }

@@ -1,3 +1,5 @@
+//! Tests of the turns of ports in time windows.
+
 use shallows_core::Instant;
 use shallows_scenario::{Epoch, Experiment, Link, PortKind};
 
