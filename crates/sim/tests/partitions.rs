@@ -405,3 +405,20 @@ fn packets_of_two_leaves_join_a_port_of_a_spine_in_order_of_time() {
     assert_forwarded(&packets, "16.4us", 3, 2);
     assert_forwarded(&packets, "16.6us", 3, 3);
 }
+
+#[test]
+fn a_packet_that_waits_at_a_nic_when_the_last_flow_completes_is_sent() {
+    // In its last window, the run loses packets at the switch, and some packets that were sent twice still wait at a NIC.
+    let experiment = common::parse(
+        "[topology]\nkind = 'star'\nhosts = 5\nrate = '100Gbps'\nlink_delay = '20us'\n\
+         [switch]\nbuffer = { kind = 'abm', alpha = 0.5, pool = '30KB', reserved = '9500B', cell = '254B', window = '75KB' }\n\
+         [host]\nnic = { limit = '100p', backpressure = 'off' }\n\
+         [tcp]\ninitial_window = 28\nloss_base = 'cwnd'\nrecovery = 'fulltcp'\n\
+         [[workload]]\nkind = 'block-transfer'\nclients = '0..2'\nblock = '83KB'\nrepeats = 3\n\
+         connections = { kind = 'persistent', when_busy = 'queue' }\n",
+        &[],
+    );
+    let [events, windows] =
+        [Execution::Events, Execution::Windows].map(|way| executed(&experiment, way, 50_000));
+    assert_alike("waiting at a NIC", &events, &windows);
+}

@@ -148,6 +148,12 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
+    /// Computes when the next packet leaves a NIC. Called if the run stops between the turn of hosts and the turns of switches. No packet is
+    /// due yet at the end of the last window.
+    pub(crate) fn note_departures_of_hosts(&mut self, driver: &mut impl Driver<T>) {
+        self.finish(self.all_hosts(), self.visited, driver);
+    }
+
     /// Runs the groups of ports with this turn up to `until`, one after the other. Does nothing if none of their packets arrives or leaves by
     /// `until`.
     fn take_turn(&mut self, turn: Turn, until: Instant, driver: &mut impl Driver<T>) {

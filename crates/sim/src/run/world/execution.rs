@@ -47,6 +47,8 @@ impl World {
             // Hosts run first: packets that leave a switch in this window do not reach a host in the same window.
             self.run_hosts(queue, end);
             if self.outside.finished {
+                let (network, mut around) = self.driving(queue);
+                network.note_departures_of_hosts(&mut around);
                 return false;
             }
             self.visit_switches(end, queue);
@@ -277,6 +279,20 @@ mod tests {
             world.run(&mut queue, AFTER_ALL, u64::MAX);
             assert_eq!(world.outside.network.not_before(), Instant::MAX);
         }
+    }
+
+    #[test]
+    fn a_run_that_finishes_in_a_window_knows_when_nics_send() {
+        let (mut world, mut queue) = started(&incast(TWO_TURNS, "off"), Execution::Windows);
+        world.choose(&mut queue);
+        let end = world.outside.network.open_window(Instant::ZERO);
+        world.run_hosts(&mut queue, end);
+        // A NIC sends the first of ten packets at once, and the second after 1 us. The first packet arrives after 10 us, in the window that
+        // begins at 8 us.
+        assert_eq!(world.not_before(&queue), Instant(8_000_000));
+        let (network, mut around) = world.driving(&mut queue);
+        network.note_departures_of_hosts(&mut around);
+        assert_eq!(world.not_before(&queue), Instant(1_000_000));
     }
 
     #[test]
