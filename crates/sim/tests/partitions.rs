@@ -138,9 +138,9 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until a time", &unbounded, &[2, 4], 10_000);
 }
 
-/// Adds changes of the network. A cable between two switches fails, and routes avoid it only later. Another cable becomes slow. Then the
-/// first cable comes up again with a longer delay, and a host is disconnected for some time.
-fn changing(experiment: Experiment) -> Experiment {
+/// Adds changes of the network. A cable between two switches fails, and routes avoid it only later, or never if `reroutes` is false. Another
+/// cable becomes slow. Then the first cable comes up again with a longer delay, and a host is disconnected for some time.
+fn changing(experiment: Experiment, reroutes: bool) -> Experiment {
     let network = &experiment.network;
     let cable = |name: &str| {
         let link = network.links.iter().position(|link| link.name == name);
@@ -148,7 +148,8 @@ fn changing(experiment: Experiment) -> Experiment {
         [link, network.links[link as usize].reverse]
     };
     let (dies, slow, host) = (cable("leaf0->spine0"), cable("leaf1->spine1"), cable("leaf2->host11"));
-    let (whole, around) = (Arc::clone(&network.routing), network.routing_without(&dies[..1]));
+    let whole = Arc::clone(&network.routing);
+    let around = if reroutes { network.routing_without(&dies[..1]) } else { Arc::clone(&whole) };
     let up = |gbps, delay| LinkState::Up { rate: Rate::from_gbps(gbps), delay };
     let epoch = |ns, routing: &Arc<Routing>, links: &[u32], state| Epoch {
         at: Instant::ZERO + Duration::from_nanos(ns),
@@ -171,7 +172,7 @@ fn changing(experiment: Experiment) -> Experiment {
 
 #[test]
 fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
-    let until_complete = changing(common::parse(SCENARIO, &[]));
+    let until_complete = changing(common::parse(SCENARIO, &[]), true);
     let mut simulation = Simulation::new(until_complete.clone());
     simulation.advance(u64::MAX);
     let report = simulation.finish();
@@ -188,7 +189,7 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let waited = |name| report.port(name).expect("there").dropped_at_dequeue;
     assert!(waited("leaf0->spine0") + waited("spine0->leaf0") + waited("leaf2->host11") > 0);
     assert_same("until all flows are complete", &until_complete, &[2, 3, 7], u64::MAX);
-    let unbounded = changing(common::parse(&format!("{SCENARIO}{UNBOUNDED}"), &[("stop.at", "2.1ms")]));
+    let unbounded = changing(common::parse(&format!("{SCENARIO}{UNBOUNDED}"), &[("stop.at", "2.1ms")]), true);
     assert_same("until a time", &unbounded, &[2, 3, 7], 10_000);
     let alone = finished(unbounded.clone(), 1, u64::MAX);
     for threads in [1, 3] {
@@ -314,19 +315,31 @@ fn events_and_windows_give_the_same_bytes() {
     ];
     let unobserved = format!("{plain}{workloads}");
     let until = [("stop.at", "2.1ms")];
-    let cases: [(&str, &str, Sets<'_>); 6] = [
+    let cases: [(&str, &str, Sets<'_>); 7] = [
         ("all that observes", SCENARIO, &[]),
         ("until a time", &unbounded, &until),
         ("changing", &unbounded, &until),
+        ("changing with the same routes", &unbounded, &until),
         ("nobody watches", &unobserved, &[]),
         ("markers of the pool", &unobserved, &[("switch.markers", pool)]),
         ("drops when sending", &unobserved, &dropping),
     ];
-    // With a delay of hosts, windows have 4 us instead of 1 us, and spines have two turns in each: one of 3 us, and one of 1 us.
-    for ((name, text, sets), host_delay) in cases.iter().flat_map(|&case| [(case, "0us"), (case, "3us")]) {
-        let parsed = common::parse(text, &[sets, &[("topology.host_delay", host_delay)]].concat());
-        let experiment = if name == "changing" { changing(parsed) } else { parsed };
-        let name = &format!("{name}, host delay {host_delay}");
+    let tree = [
+        ("topology", "{ kind = 'fat-tree', k = 4, rate = '25Gbps' }"),
+        ("switch.buffer", "{ kind = 'static-partition', per_port = '100KB' }"),
+    ];
+    let fat_tree: (&str, &str, Sets<'_>) = ("fat tree", &unobserved, &tree);
+    let [none, short, long] = ["0us", "3us", "6us"].map(|delay| ("topology.host_delay", delay));
+    // Windows have 1 us. With a delay of hosts, they have 4 us, and spines have two turns in each: one of 3 us, and one of 1 us. If no ports
+    // share memory, they have 7 us, and ports run in the order in which packets pass through them.
+    let apart = [long, ("switch.buffer.ports_per_pool", "1")];
+    let networks: [Sets<'_>; 3] = [&[none], &[short], &apart];
+    let all = cases.iter().flat_map(|&case| networks.map(|network| (case, network)));
+    for ((name, text, sets), network) in all.chain([(fat_tree, &[long] as Sets<'_>)]) {
+        let parsed = common::parse(text, &[sets, network].concat());
+        let experiment =
+            if name.starts_with("changing") { changing(parsed, name == "changing") } else { parsed };
+        let name = &format!("{name}, {network:?}");
         let events = executed(&experiment, Execution::Events, 50_000);
         let windows = executed(&experiment, Execution::Windows, 777);
         assert_alike(name, &events, &windows);
@@ -337,8 +350,8 @@ fn events_and_windows_give_the_same_bytes() {
 
 /// Three leaves with two hosts each, and one spine. A packet of 1,250 B takes 1 us to send on each link. It arrives 9 us later on a link of a
 /// host, and 2 us later on a link between switches. If the ports of a switch share memory, windows are therefore 4 us long, and the spine has
-/// two turns of 2 us in each window. Otherwise windows are 9 us long, and the ports of leaves have two turns. Without backpressure, NICs also
-/// run in windows.
+/// two turns of 2 us in each window. Otherwise windows are 9 us long: ports of leaves to the spine run first, then those of the spine, and
+/// then those of leaves to hosts. Without backpressure, NICs also run in windows.
 const LONG_WINDOWS: &str = r#"
 host = { jitter = "off", nic = { backpressure = "off" } }
 

@@ -5,20 +5,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::{Duration, Instant};
-use shallows_measure::{PortTracer, Tally};
-use shallows_scenario::{Experiment, Network as NetworkConfig};
+use shallows_measure::Tally;
+use shallows_scenario::{Experiment, Link as LinkConfig, Network as NetworkConfig};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Ingress;
 
 use crate::network::calendar::Calendar;
 use crate::network::division::longest_flight;
 use crate::network::event::{Event, Ranks};
+use crate::network::group::{Busy, Group, Order, Turn};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
 use crate::network::turns::Turns;
-use crate::network::waiting::{Busy, Order, Turn, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
@@ -39,26 +39,21 @@ impl<T: Copy + Default> Network<T> {
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
         assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
         let (nodes, mut links) = near_ends(experiment, site, ranks);
-        let hosts = site.nodes.numbers().take_while(|&node| node < network.hosts).count();
         let first = first_links(network);
-        let tracer = PortTracer::new(experiment);
-        let order = |node: u32| Order::of(experiment, &tracer, node, first[node as usize]);
         let here = site.links.numbers().chain(site.entrances.iter().copied());
         let longest = longest_flight(experiment, here.map(|number| &network.links[number as usize]));
         let is_whole = site.nodes.count() as usize == network.buffers.len();
         let Turns { window, steps, of_links } = match window {
-            Some(shortest) if is_whole => Turns::of(network, shortest),
+            Some(shortest) if is_whole => Turns::of(experiment, shortest),
             _ => Turns::at_once(network, window.unwrap_or(longest)),
         };
-        let groups = Groups::new(network, site, hosts as u32, &of_links);
-        let wires = far_ends(network, site, ranks, hosts as u32, &first, &groups, &of_links);
-        let nodes_here: Vec<u32> = site.nodes.numbers().collect();
-        let group = |&(place, turn): &(u32, Turn)| {
-            let (node, is_part) = (place + hosts as u32, groups.of_switch(place).len() > 1);
-            let number = nodes_here[node as usize];
-            Waiting::new(order(number), number - network.hosts, node, turn, is_part)
+        let groups = Groups::new(network, site, of_links);
+        let wires = far_ends(network, site, ranks, &first, &groups);
+        let group = |&(node, turn): &(u32, Turn)| {
+            let order = Order::of(experiment, node, first[node as usize]);
+            let is_part = groups.of_switch(node).len() > 1;
+            Group::new(order, node - network.hosts, site.nodes.at(node) as u32, turn, is_part)
         };
-        let waiting = groups.all.iter().map(group).chain([Waiting::of_hosts()]).collect();
         let turns = groups.all.iter().map(|&(_, turn)| turn).chain([Turn::HOSTS]).collect();
         let calendar = Calendar::new(window, longest, turns);
         links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
@@ -73,8 +68,8 @@ impl<T: Copy + Default> Network<T> {
             busy: (0..calendar.turns()).map(|_| Busy::default()).collect(),
             calendar,
             steps,
-            waiting,
-            group_of: groups.of_links,
+            groups: groups.all.iter().map(group).chain([Group::of_hosts()]).collect(),
+            group_of: site.links.numbers().map(|number| groups.of_port(network, number)).collect(),
             visited: Instant::ZERO,
             last: Instant::ZERO,
             events: 0,
@@ -132,57 +127,64 @@ fn first_links(network: &NetworkConfig) -> Vec<u32> {
 
 /// Groups of ports that run together: the ports of each switch that have the same turn.
 struct Groups {
-    /// Index of each group's switch among the switches of the site, and the turn of the group. Ascending.
+    /// Switch (node number) and turn of each group. Ascending.
     all: Vec<(u32, Turn)>,
-    /// For each link that leaves a node of the site, the index of the group of its port. The group of all hosts comes after `all`.
-    of_links: Vec<u32>,
+    /// For each link of the network, the turn of its port.
+    turns: Vec<Turn>,
 }
 
 impl Groups {
-    /// Returns the groups of a site (partition). `hosts` is the number of hosts in this site; `turns` contains the turn of each link's port.
-    fn new(network: &NetworkConfig, site: &Site, hosts: u32, turns: &[Turn]) -> Self {
-        let group = |number: u32| {
-            let node = site.nodes.at(network.links[number as usize].from.0) as u32;
-            Some((node.checked_sub(hosts)?, turns[number as usize]))
-        };
-        let groups: Vec<Option<(u32, Turn)>> = site.links.numbers().map(group).collect();
-        let mut all: Vec<(u32, Turn)> = groups.iter().copied().flatten().collect();
+    /// Returns the groups of a site (partition). `turns` contains the turn of each link's port.
+    fn new(network: &NetworkConfig, site: &Site, turns: Vec<Turn>) -> Self {
+        let group = |number: u32| (network.links[number as usize].from.0, turns[number as usize]);
+        let groups = site.links.numbers().map(group);
+        let mut all: Vec<(u32, Turn)> = groups.filter(|&(node, _)| node >= network.hosts).collect();
         all.sort_unstable();
         all.dedup();
-        let index = |group: Option<(u32, Turn)>| {
-            group.map_or(all.len(), |group| all.partition_point(|&other| other < group))
-        };
-        let of_links = groups.into_iter().map(|group| index(group) as u32).collect();
-        Self { all, of_links }
+        Self { all, turns }
     }
 
-    /// Returns the indices of the groups of a switch. `switch` is its index among the switches of the site.
-    fn of_switch(&self, switch: u32) -> Range<usize> {
-        self.all.partition_point(|&(other, _)| other < switch)
-            ..self.all.partition_point(|&(other, _)| other <= switch)
+    /// Returns the index of the group of all hosts.
+    fn hosts(&self) -> u32 {
+        self.all.len() as u32
     }
 
-    /// Returns the index of the group that takes the packets which a switch receives from a port with the turn `from`: the switch's first group
-    /// after that turn. If no group has a later turn, it is the first group.
-    fn entry(&self, switch: u32, from: Turn) -> u32 {
-        let mut groups = self.of_switch(switch);
+    /// Returns the index of the group of a link's port. `number` is the link's number.
+    fn of_port(&self, network: &NetworkConfig, number: u32) -> u32 {
+        let LinkConfig { from, .. } = network.links[number as usize];
+        if from.0 < network.hosts {
+            return self.hosts();
+        }
+        let group = (from.0, self.turns[number as usize]);
+        self.all.partition_point(|&other| other < group) as u32
+    }
+
+    /// Returns the indices of the groups of a switch.
+    fn of_switch(&self, node: u32) -> Range<usize> {
+        let before = |node: u32| self.all.partition_point(|&(other, _)| other < node);
+        before(node)..before(node + 1)
+    }
+
+    /// Returns the index of the group that receives the packets of a link to a switch. This is the switch's first group with a later turn
+    /// than the link's port. If there is none, it is the first group: packets then arrive in a later window or step, or the link carries no
+    /// packets. `number` is the link's number.
+    fn at_far_end(&self, network: &NetworkConfig, number: u32) -> u32 {
+        let mut groups = self.of_switch(network.links[number as usize].to.0);
         let first = groups.start;
-        groups.find(|&group| self.all[group].1 > from).unwrap_or(first) as u32
+        let is_later = |&group: &usize| self.all[group].1 > self.turns[number as usize];
+        groups.find(is_later).unwrap_or(first) as u32
     }
 }
 
 /// Returns the far ends of links. The far ends of links that leave nodes of this site (partition) come first, and the far ends of links
-/// from other partitions follow. `hosts` is the number of hosts in this site; `first` is the result of [`first_links`].
+/// from other partitions follow. `first` is the result of [`first_links`].
 fn far_ends(
     network: &NetworkConfig,
     site: &Site,
     ranks: Ranks,
-    hosts: u32,
     first: &[u32],
     groups: &Groups,
-    turns: &[Turn],
 ) -> Vec<FarEnd> {
-    let hosts_bucket = groups.all.len() as u32;
     let wire = |number: u32| {
         let link = &network.links[number as usize];
         let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
@@ -197,12 +199,10 @@ fn far_ends(
                 let node = if is_here { site.nodes.at(link.to.0) as u32 } else { NONE };
                 FarEnd::new(Target::LosslessSwitch { switch, node }, NONE, rank, ingress)
             }
-            None => FarEnd::new(Target::Host, hosts_bucket, rank, ingress),
+            None => FarEnd::new(Target::Host, groups.hosts(), rank, ingress),
             Some(switch) => {
                 let is_here = site.nodes.has(link.to.0);
-                let from = turns[number as usize];
-                let bucket =
-                    if is_here { groups.entry(site.nodes.at(link.to.0) as u32 - hosts, from) } else { NONE };
+                let bucket = if is_here { groups.at_far_end(network, number) } else { NONE };
                 FarEnd::new(Target::Switch(switch), bucket, rank, ingress)
             }
         }

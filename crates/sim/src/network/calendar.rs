@@ -1,14 +1,14 @@
 //! Packets in flight, grouped by the time window of their arrival and by group of ports. Packets to hosts share one bucket per window.
 //!
 //! Usually, a window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
-//! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]). Windows are longer if some switches have
-//! two turns in each window ([`crate::network::turns`]).
+//! therefore process in one visit all packets that arrive in a window ([`crate::network::visit`]). Windows can be longer if ports have
+//! different turns ([`crate::network::turns`]).
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
+use crate::network::group::Turn;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::Turn;
 
 /// Minimum and maximum number of slots, both powers of two. `Calendar::occupied` has one bit for each slot.
 const FEWEST_SLOTS: u64 = 16;
@@ -44,7 +44,7 @@ pub(crate) struct Calendar<T> {
     slots: u64,
     /// Picoseconds from `start` to the beginning of the last time window with a slot.
     reach: u64,
-    /// Turn of each bucket of a slot. A slot has one bucket for each group of ports ([`crate::network::waiting::Waiting`]).
+    /// Turn of each bucket of a slot. A slot has one bucket for each group of ports ([`crate::network::group::Group`]).
     turns: Vec<Turn>,
     /// Packets of each bucket, at index slot × number of buckets + bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
@@ -89,7 +89,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns all turns up to the last turn of a bucket.
+    /// Returns the number of turns, including the turn of hosts.
     pub(crate) fn turns(&self) -> usize {
         self.occupied.len()
     }

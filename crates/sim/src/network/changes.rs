@@ -12,8 +12,8 @@ use shallows_core::{Duration, Instant, Rate};
 use shallows_measure::Lost;
 use shallows_scenario::{Epoch, LinkState};
 
+use crate::network::group::Group;
 use crate::network::link::NONE;
-use crate::network::waiting::Waiting;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
@@ -35,7 +35,7 @@ impl<T: Copy + Default> Network<T> {
         self.epochs_over = epoch as usize + 1;
         let Epoch { routing, links, .. } = &epochs[epoch as usize];
         self.routing = Arc::clone(routing);
-        self.waiting.iter_mut().for_each(Waiting::forget_departures);
+        self.groups.iter_mut().for_each(Group::forget_departures);
         for &(number, state) in links {
             match state {
                 LinkState::Down => self.link_down(number, driver),

@@ -22,7 +22,7 @@ pub struct Division {
 
 /// Number of directed links above which a network has more partitions than threads. With one partition per thread, a partition of a larger
 /// network would not fit the caches of a core.
-const LARGE: usize = 2_048;
+pub(crate) const LARGE: usize = 2_048;
 
 /// Maximum number of directed links in a partition of a large network. A partition with a single switch may have more.
 const PIECE: u32 = 1_024;

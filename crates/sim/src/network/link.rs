@@ -51,8 +51,8 @@ pub(crate) struct Link<T> {
     pub(crate) node: u32,
     /// Index of this link among the partition's exits, if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
-    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
-    /// another partition.
+    /// Calendar bucket of the packets on this link: that of a group of ports of the switch at the far end, or that of all hosts. `NONE` if
+    /// the far end is in another partition.
     pub(crate) bucket: u32,
     /// Whether the port's next departure is scheduled, or the port is in a list of ports with waiting packets.
     pub(crate) waking: bool,
@@ -93,8 +93,8 @@ pub(crate) struct FarEnd {
     pub(crate) rank: LinkRank,
     /// Identifier of the link among all links to the node at its far end.
     pub(crate) ingress: Ingress,
-    /// Calendar bucket of the node at the far end: the switch's bucket, or the common bucket of all hosts. `NONE` if the far end is in
-    /// another partition.
+    /// Calendar bucket of the packets on this link: that of a group of ports of the switch at the far end, or that of all hosts. `NONE` if
+    /// the far end is in another partition.
     pub(crate) bucket: u32,
 }
 

@@ -11,21 +11,21 @@ pub(crate) mod deadlock;
 pub(crate) mod division;
 pub(crate) mod event;
 mod fair_order;
+mod group;
 mod host_pauses;
 pub(crate) mod link;
 mod lossless;
+mod paths;
 mod pauses;
 pub(crate) mod places;
 pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
 mod sorter;
-mod stages;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turns;
 mod visit;
-mod waiting;
 mod watchdog;
 
 use std::collections::BTreeMap;
@@ -44,12 +44,12 @@ use shallows_switch::{Ingress, Node};
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
+use crate::network::group::{Busy, Group};
 use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Watch, Way};
 use crate::network::pauses::Lossless;
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::turns::Step;
-use crate::network::waiting::{Busy, Waiting};
 
 /// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
 /// packet's body for the driver.
@@ -61,20 +61,20 @@ pub struct Network<T> {
     /// Far ends of links. The far ends of `links` come first, at the same indices, and the far ends of links from other partitions follow.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run window by window: in each time window, one switch after the other processes its packets. Otherwise switches run
-    /// event by event.
+    /// Whether switches run window by window: in each time window, one group of ports after the other processes its packets. Otherwise
+    /// switches run event by event.
     by_window: bool,
     /// Whether NICs also send without events while switches run in time windows. True only if no host reacts to departures.
     nics_by_window: bool,
     /// Packets in flight while switches run in time windows. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
-    /// Turns of switches in each time window, in the order in which they run.
+    /// Turns of ports of switches in each time window, in the order in which they run.
     steps: Vec<Step>,
     /// Groups of ports that run together: one or several for each switch, and a last group for all hosts.
-    waiting: Vec<Waiting>,
-    /// For each link, the index in `waiting` of the group of its port.
+    groups: Vec<Group>,
+    /// For each link, the index in `groups` of the group of its port.
     group_of: Vec<u32>,
-    /// For each [`waiting::Turn`], the groups that may have waiting packets.
+    /// For each [`group::Turn`], the groups that may have waiting packets.
     busy: Vec<Busy>,
     /// Time up to which switches have run in time windows.
     visited: Instant,
@@ -82,7 +82,7 @@ pub struct Network<T> {
     last: Instant,
     /// Total number of packet arrivals and departures at nodes that run in time windows.
     events: u64,
-    /// Number of visits to nodes that run in time windows. Each turn of a switch with arriving packets counts once; all hosts together count
+    /// Number of visits to nodes that run in time windows. Each turn of a group with arriving packets counts once; all hosts together count
     /// once per window.
     visits: u64,
     /// Scratch space, kept to avoid allocations.

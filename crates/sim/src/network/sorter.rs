@@ -6,7 +6,7 @@
 use shallows_core::Duration;
 
 use crate::network::event::LinkRank;
-use crate::network::waiting::Way;
+use crate::network::group::Way;
 
 /// Packets of one time window that are to be sorted, and scratch space.
 #[derive(Debug)]

@@ -3,34 +3,34 @@
 //! In each window, hosts run first; packets that leave a switch in this window must not reach a host in the same window. The ports of switches
 //! then run in one of three ways. The way with the longest window is used.
 //!
-//! - *All at once*: each switch runs through the whole window. A window is as long as the shortest delay of a link.
+//! - *At once*: each switch runs through the whole window. A window is as long as the shortest delay of a link.
 //! - *By kind of switch*: switches form two kinds, such as leaves and spines, so that no link connects two switches of one kind. Spines run
 //!   through the first part of the window, and leaves run through the whole window: all packets that they receive in this window left spines
 //!   in its first part or before. Finally, spines run through the second part. A window is up to twice as long as the shortest delay between
 //!   switches.
-//! - *By stage* ([`crate::network::stages`]): ports run in the order in which packets pass through them, such as the ports of leaves to
+//! - *Along paths* ([`crate::network::paths`]): ports run in the order in which packets pass through them, such as the ports of leaves to
 //!   spines, the ports of spines, and the ports of leaves to hosts. Delays between switches then do not limit the length of a window.
 
 use shallows_core::Duration;
-use shallows_scenario::Network;
+use shallows_scenario::{Experiment, Network};
 
 use crate::network::calendar::LONGEST;
-use crate::network::division::shortest_between_switches;
-use crate::network::stages::stages;
-use crate::network::waiting::Turn;
+use crate::network::division::{LARGE, shortest_between_switches};
+use crate::network::group::Turn;
+use crate::network::paths::turns_along_paths;
 
 /// Turns of a network's ports, and the length of its time windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Turns {
     /// Length of a time window.
     pub(crate) window: Duration,
-    /// Turns of switches in each time window, in the order in which they run.
+    /// Turns of ports of switches in each time window, in the order in which they run.
     pub(crate) steps: Vec<Step>,
     /// For each link, the turn of its port.
     pub(crate) of_links: Vec<Turn>,
 }
 
-/// Turn of some ports of switches within each time window.
+/// Interval in which the ports of switches with one turn run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) turn: Turn,
@@ -55,37 +55,46 @@ impl Turns {
     }
 
     /// Returns the turns of the ports of a whole network. `shortest` is the shortest delay of its links.
-    pub(crate) fn of(network: &Network, shortest: Duration) -> Self {
-        let ways = [Self::by_kind(network), Self::by_stage(network)];
+    pub(crate) fn of(experiment: &Experiment, shortest: Duration) -> Self {
+        let network = &experiment.network;
+        let ways = [Self::by_kind(network), Self::along_paths(experiment)];
         let longest = ways.into_iter().flatten().max_by_key(|turns| turns.window);
         longest.filter(|turns| turns.window > shortest).unwrap_or_else(|| Self::at_once(network, shortest))
     }
 
-    /// Returns the turns by kind of switch. `None` if no window can be longer than the shortest delay between switches: there are no
-    /// links between switches, this delay is at least the longest window of the calendar, links to hosts have no longer delays, or there are
-    /// not two kinds of switches.
+    /// Returns the turns by kind of switch. `None` in each of these cases:
+    ///
+    /// - There are no links between switches.
+    /// - Links to hosts have no longer delays than links between switches.
+    /// - The shortest delay between switches is at least the longest window of the calendar.
+    /// - There are not two kinds of switches.
     fn by_kind(network: &Network) -> Option<Self> {
         let first_part = shortest_between_switches(network)?;
         let window = (first_part * 2).min(longest(network));
         (window > first_part).then_some(())?;
-        let (twice, kinds) = (Turn(Turn::FIRST.0 + 1), kinds(network)?);
+        let (once, kinds) = (Turn(Turn::FIRST.0 + 1), kinds(network)?);
         let mut turns = Self::at_once(network, window);
-        turns.steps.insert(0, Step { turn: twice, part: Some(first_part) });
-        turns.steps.push(Step::whole(twice));
+        let first_step = Step { turn: Turn::FIRST, part: Some(first_part) };
+        turns.steps = vec![first_step, Step::whole(once), Step::whole(Turn::FIRST)];
         for (turn, link) in turns.of_links.iter_mut().zip(&network.links).skip(network.hosts as usize) {
-            if kinds[(link.from.0 - network.hosts) as usize] {
-                *turn = twice;
-            }
+            let is_twice = kinds[(link.from.0 - network.hosts) as usize];
+            *turn = if is_twice { Turn::FIRST } else { once };
         }
         Some(turns)
     }
 
-    /// Returns the turns by stage; `None` if packets can pass through ports in a circle.
-    fn by_stage(network: &Network) -> Option<Self> {
-        let of_links = stages(network)?;
+    /// Returns the turns along the paths of packets. `None` if packets can pass through units of ports in a circle, and for large networks,
+    /// which are divided into partitions if that is possible. A window is at most as long as the shortest interval of samples and traces,
+    /// because each of these splits a window.
+    fn along_paths(experiment: &Experiment) -> Option<Self> {
+        let network = &experiment.network;
+        let window = longest(network).min(shortest_interval(experiment));
+        let is_longer = shortest_between_switches(network).is_some_and(|shortest| window > shortest);
+        (is_longer && network.links.len() <= LARGE && network.lossless.is_none()).then_some(())?;
+        let of_links = turns_along_paths(network)?;
         let last = of_links.iter().max().map_or(0, |turn| turn.0);
         let steps = (Turn::FIRST.0..=last).map(|turn| Step::whole(Turn(turn))).collect();
-        Some(Self { window: longest(network), steps, of_links })
+        Some(Self { window, steps, of_links })
     }
 }
 
@@ -93,6 +102,12 @@ impl Turns {
 fn longest(network: &Network) -> Duration {
     let to_hosts = network.links.iter().filter(|link| link.to.0 < network.hosts);
     to_hosts.map(|link| link.delay).min().unwrap_or(Duration::MAX).min(LONGEST)
+}
+
+/// Returns the shortest interval at which samples or traces of ports are taken; `Duration::MAX` without samples and traces.
+fn shortest_interval(experiment: &Experiment) -> Duration {
+    let traces = experiment.port_traces.iter().filter_map(|trace| trace.every);
+    traces.chain(experiment.sample_queues).min().unwrap_or(Duration::MAX)
 }
 
 /// Divides switches into two kinds, so that no link connects two switches of one kind. Returns, for each switch, whether it is of the kind

@@ -4,8 +4,8 @@
 //!
 //! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
 //! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
-//! all packets that are due. All ports of the switch send their due packets if their backlog may decide whether the joining packet is
-//! dropped or marked ([`crate::network::waiting::Order`]).
+//! all packets that are due. All ports of the group send their due packets if their backlog may decide whether the joining packet is
+//! dropped or marked ([`crate::network::group::Order`]).
 
 use std::cmp::Reverse;
 
@@ -16,9 +16,9 @@ use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
 use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
+use crate::network::group::{Busy, Group, Order, Turn, Way};
 use crate::network::link::{Flying, Leaves, Link, NONE};
 use crate::network::turns::Step;
-use crate::network::waiting::{Busy, Order, Turn, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
@@ -46,7 +46,7 @@ impl<T: Copy + Default> Network<T> {
         self.events
     }
 
-    /// Returns the number of visits to nodes that run in time windows. Each turn of a switch with arriving packets counts once; all hosts
+    /// Returns the number of visits to nodes that run in time windows. Each turn of a group with arriving packets counts once; all hosts
     /// together count once per window.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
@@ -109,11 +109,10 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// Returns the index of the entry for all hosts in `waiting`. It is the last index, and is also the number of the hosts' bucket in the
-    /// calendar.
+    /// Returns the index of the group of all hosts. It is the last index, and is also the number of the hosts' bucket in the calendar.
     #[inline]
     fn all_hosts(&self) -> u32 {
-        self.waiting.len() as u32 - 1
+        self.groups.len() as u32 - 1
     }
 
     /// Prefetches the link and memory of a host's NIC, because the host will probably answer a packet.
@@ -136,9 +135,9 @@ impl<T: Copy + Default> Network<T> {
             return;
         }
         let hosts = self.all_hosts();
-        if !self.waiting[hosts as usize].ports.is_empty() {
+        if !self.groups[hosts as usize].ports.is_empty() {
             self.finish(hosts, until, driver);
-            self.busy[Turn::HOSTS.index()].next = self.waiting[hosts as usize].next;
+            self.busy[Turn::HOSTS.index()].next = self.groups[hosts as usize].next;
         }
         for step in 0..self.steps.len() {
             let Step { turn, part } = self.steps[step];
@@ -148,8 +147,8 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
-    /// Computes when the next packet leaves a NIC. Called if the run stops between the turn of hosts and the turns of switches. No packet is
-    /// due yet at the end of the last window.
+    /// Computes when the next packet leaves a NIC. Called if the run stops between the turn of hosts and the turns of switches. All packets that
+    /// were due by the end of the last window have left.
     pub(crate) fn note_departures_of_hosts(&mut self, driver: &mut impl Driver<T>) {
         self.finish(self.all_hosts(), self.visited, driver);
     }
@@ -161,41 +160,44 @@ impl<T: Copy + Default> Network<T> {
         if due.is_empty() && self.busy[turn.index()].next > until {
             return;
         }
-        for &switch in &due {
-            self.take_arrivals(switch, until, driver);
-            self.finish(switch, until, driver);
+        for &group in &due {
+            self.take_arrivals(group, until, driver);
+            self.finish(group, until, driver);
         }
         self.calendar.recycle_due(due);
         let mut entries = std::mem::take(&mut self.busy[turn.index()].entries);
         let mut next = Instant::MAX;
-        entries.retain(|&switch| {
-            if self.waiting[switch as usize].next <= until {
-                self.finish(switch, until, driver);
+        entries.retain(|&group| {
+            if self.groups[group as usize].next <= until {
+                self.finish(group, until, driver);
             }
-            let waiting = &mut self.waiting[switch as usize];
-            next = next.min(waiting.next);
-            waiting.listed = waiting.next < Instant::MAX;
-            waiting.listed
+            let own = &mut self.groups[group as usize];
+            next = next.min(own.next);
+            own.listed = own.next < Instant::MAX;
+            own.listed
         });
         self.busy[turn.index()] = Busy { entries, next };
     }
 
-    /// Processes the packets that arrive at a switch in the open time window up to `until`, in order of time and rank.
-    fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+    /// Processes the packets that arrive in the open time window up to `until` and leave by a port of this group, in order of time and rank.
+    /// Passes packets that leave by another port of the switch to the port's group, which has a later turn.
+    fn take_arrivals(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
-        let Self { calendar, sorter, routing, places, links, wires, waiting, group_of, .. } = self;
-        let (packets, start) = (calendar.take(switch), calendar.start());
-        let Waiting { order, number, node, is_part, .. } = waiting[switch as usize];
+        let Self { calendar, sorter, routing, places, links, wires, groups, group_of, .. } = self;
+        let (packets, start) = (calendar.take(group), calendar.start());
+        let Group { order, switch, node, is_part, .. } = groups[group as usize];
         sorter.begin(packets.len());
         for (place, packet) in packets.iter().enumerate() {
+            debug_assert!(packet.at >= start, "packets arrive in the open window or later");
             if packet.at > until {
-                calendar.place(switch, *packet);
+                calendar.place(group, *packet);
                 continue;
             }
-            let port = places.at(routing.next_hop(number, &packet.header)) as u32;
-            if is_part && group_of[port as usize] != switch {
-                // The port's group has a later turn.
-                calendar.place(group_of[port as usize], *packet);
+            let port = places.at(routing.next_hop(switch, &packet.header)) as u32;
+            if is_part && group_of[port as usize] != group {
+                let other = group_of[port as usize];
+                debug_assert!(groups[other as usize].turn > groups[group as usize].turn, "its turn is over");
+                calendar.place(other, *packet);
                 continue;
             }
             prefetch(&links[port as usize]);
@@ -204,7 +206,7 @@ impl<T: Copy + Default> Network<T> {
         }
         let sorted = sorter.take_sorted();
         for entry in &sorted {
-            self.take_one(switch, node, order, &packets[entry.place as usize], entry.way, driver);
+            self.take_one(group, node, order, &packets[entry.place as usize], entry.way, driver);
         }
         if let Some(last) = sorted.last() {
             self.events += sorted.len() as u64;
@@ -214,11 +216,11 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// Processes one arrival at a switch.
+    /// Processes one arrival at a port of a group.
     #[inline(always)]
     fn take_one(
         &mut self,
-        switch: u32,
+        group: u32,
         node: u32,
         order: Order,
         packet: &Arriving<T>,
@@ -227,11 +229,11 @@ impl<T: Copy + Default> Network<T> {
     ) {
         let now = packet.at;
         if order == Order::OfTime {
-            self.send_due(switch, now, driver);
+            self.send_due(group, now, driver);
         } else if self.links[way.port as usize].port.is_due(now) {
             self.catch_up(way.port, now, driver);
         }
-        self.join(switch, node, order, way, packet, driver);
+        self.join(group, node, order, way, packet, driver);
     }
 
     /// Sends a packet from a host that runs in time windows. `place` is the index of the host's link. Returns whether the transmission
@@ -256,12 +258,12 @@ impl<T: Copy + Default> Network<T> {
     }
 
     /// Passes an arriving packet to a port that has already sent all packets due before this arrival. With the order
-    /// [`Order::ApartWhileRoom`], the other ports of the switch send first if the packet may find no room. Returns whether the transmission
+    /// [`Order::ApartWhileRoom`], the other ports of the group send first if the packet may find no room. Returns whether the transmission
     /// of the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,
-        switch: u32,
+        group: u32,
         node: u32,
         order: Order,
         way: Way,
@@ -270,7 +272,7 @@ impl<T: Copy + Default> Network<T> {
     ) -> bool {
         let &Arriving { at: now, header, payload, .. } = packet;
         let Way { port: place, ingress } = way;
-        let Self { links, nodes, dropped, calendar, tally, waiting, .. } = self;
+        let Self { links, nodes, dropped, calendar, tally, groups, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
         let mut found = None;
@@ -278,7 +280,7 @@ impl<T: Copy + Default> Network<T> {
             match link.port.room(memory, header.size()) {
                 Room::Found(part) => found = Some(part),
                 Room::Certain => {}
-                Room::Uncertain => return self.join_after_all(switch, node, way, packet, driver),
+                Room::Uncertain => return self.join_after_all(group, node, way, packet, driver),
             }
         }
         let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
@@ -290,7 +292,7 @@ impl<T: Copy + Default> Network<T> {
             }
             other @ (Arrival::Queued | Arrival::Dropped) => {
                 if let Arrival::Queued = other {
-                    wait(link, place, &mut waiting[switch as usize]);
+                    wait(link, place, &mut groups[group as usize]);
                 }
                 if link.watch.is_observed() {
                     self.observe(now, place, None, driver);
@@ -304,19 +306,19 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Calls [`Self::join`] after all ports of the switch have sent the packets that are due before this arrival.
+    /// Calls [`Self::join`] after all ports of the group have sent the packets that are due before this arrival.
     #[inline(never)]
     fn join_after_all(
         &mut self,
-        switch: u32,
+        group: u32,
         node: u32,
         way: Way,
         packet: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        self.catch_all_up(switch, packet.at, driver);
+        self.catch_all_up(group, packet.at, driver);
         // All ports have now sent the packets that are due, so the port itself can check whether there is room.
-        self.join(switch, node, Order::Apart, way, packet, driver)
+        self.join(group, node, Order::Apart, way, packet, driver)
     }
 
     /// Calls [`Self::depart`] for a link that is observed or leads to another partition. Not inlined, because such links are few.
@@ -333,11 +335,11 @@ impl<T: Copy + Default> Network<T> {
         self.depart(now, place, leaves, header, payload, driver);
     }
 
-    /// Sends all packets of a switch that are due by `now`, one port after the other.
+    /// Sends all packets of a group that are due by `now`, one port after the other.
     #[inline(never)]
-    fn catch_all_up(&mut self, switch: u32, now: Instant, driver: &mut impl Driver<T>) {
-        for number in 0..self.waiting[switch as usize].ports.len() {
-            let (next, place) = self.waiting[switch as usize].ports[number];
+    fn catch_all_up(&mut self, group: u32, now: Instant, driver: &mut impl Driver<T>) {
+        for number in 0..self.groups[group as usize].ports.len() {
+            let (next, place) = self.groups[group as usize].ports[number];
             if next <= now && self.links[place as usize].port.is_due(now) {
                 self.catch_up(place, now, driver);
             }
@@ -392,38 +394,38 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends all packets of a switch that are due by `until`, in order of time over all ports.
-    fn send_due(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
-        while let Some(&Reverse((at, _, place))) = self.waiting[switch as usize].departures.peek()
+    /// Sends all packets of a group that are due by `until`, in order of time over all ports.
+    fn send_due(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
+        while let Some(&Reverse((at, _, place))) = self.groups[group as usize].departures.peek()
             && at <= until
         {
-            self.waiting[switch as usize].departures.pop();
+            self.groups[group as usize].departures.pop();
             self.links[place as usize].waking = false;
             self.catch_up(place, at, driver);
-            wait(&mut self.links[place as usize], place, &mut self.waiting[switch as usize]);
+            wait(&mut self.links[place as usize], place, &mut self.groups[group as usize]);
         }
     }
 
-    /// Completes a visit: sends all packets of a switch that are due by `until`, and updates the time of the switch's next departure.
+    /// Completes a visit: sends all packets of a group that are due by `until`, and updates the time of the group's next departure.
     #[inline]
-    fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
-        let waiting = &mut self.waiting[switch as usize];
-        if waiting.is_empty() {
-            waiting.next = Instant::MAX;
+    fn finish(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
+        let own = &mut self.groups[group as usize];
+        if own.is_empty() {
+            own.next = Instant::MAX;
         } else {
-            self.finish_ports(switch, until, driver);
+            self.finish_ports(group, until, driver);
         }
     }
 
-    /// Completes a visit of a switch that has ports with waiting packets.
+    /// Completes a visit of a group that has ports with waiting packets.
     #[inline(never)]
-    fn finish_ports(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
-        let next = if self.waiting[switch as usize].order == Order::OfTime {
-            self.send_due(switch, until, driver);
-            let first = self.waiting[switch as usize].departures.peek();
+    fn finish_ports(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
+        let next = if self.groups[group as usize].order == Order::OfTime {
+            self.send_due(group, until, driver);
+            let first = self.groups[group as usize].departures.peek();
             first.map_or(Instant::MAX, |&Reverse((at, ..))| at)
         } else {
-            let mut ports = std::mem::take(&mut self.waiting[switch as usize].ports);
+            let mut ports = std::mem::take(&mut self.groups[group as usize].ports);
             let mut next = Instant::MAX;
             ports.retain_mut(|(at, place)| {
                 if *at <= until {
@@ -437,17 +439,17 @@ impl<T: Copy + Default> Network<T> {
                 next = next.min(*at);
                 *at < Instant::MAX
             });
-            self.waiting[switch as usize].ports = ports;
+            self.groups[group as usize].ports = ports;
             next
         };
-        let waiting = &mut self.waiting[switch as usize];
-        waiting.next = next;
+        let own = &mut self.groups[group as usize];
+        own.next = next;
         if next < Instant::MAX {
-            let busy = &mut self.busy[waiting.turn.index()];
+            let busy = &mut self.busy[own.turn.index()];
             busy.next = busy.next.min(next);
-            if !waiting.listed {
-                waiting.listed = true;
-                busy.entries.push(switch);
+            if !own.listed {
+                own.listed = true;
+                busy.entries.push(group);
             }
         }
     }
@@ -467,12 +469,12 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
             }
         }
-        let groups = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
+        let groups = self.groups.len() as u32 - u32::from(!self.nics_by_window);
         for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
             if group < groups && std::mem::take(&mut link.waking) {
                 let place = place as u32;
                 driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
-                wait(link, place, &mut self.waiting[group as usize]);
+                wait(link, place, &mut self.groups[group as usize]);
             }
         }
         for group in 0..groups {
@@ -489,12 +491,12 @@ impl<T: Copy + Default> Network<T> {
             self.fly(wire, at, header, payload, driver);
         }
         self.busy.fill_with(Busy::default);
-        for waiting in &mut self.waiting {
-            (waiting.listed, waiting.next) = (false, Instant::MAX);
-            waiting.departures.clear();
-            waiting.ports.clear();
+        for own in &mut self.groups {
+            (own.listed, own.next) = (false, Instant::MAX);
+            own.departures.clear();
+            own.ports.clear();
         }
-        let groups = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
+        let groups = self.groups.len() as u32 - u32::from(!self.nics_by_window);
         for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
             if group < groups
                 && std::mem::take(&mut link.waking)
@@ -530,14 +532,14 @@ enum Unusual<T> {
 
 /// Adds a link's port to the list of ports with waiting packets, unless it is already listed.
 #[inline(always)]
-fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, waiting: &mut Waiting) {
-    if waiting.order == Order::OfTime {
+fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, group: &mut Group) {
+    if group.order == Order::OfTime {
         if let Some(at) = link.schedule() {
-            waiting.departures.push(Reverse((at, link.rank, place)));
+            group.departures.push(Reverse((at, link.rank, place)));
         }
     } else if !link.waking {
         link.waking = true;
-        waiting.ports.push((link.port.busy_until(), place));
+        group.ports.push((link.port.busy_until(), place));
     }
 }
 

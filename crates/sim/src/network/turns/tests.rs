@@ -22,7 +22,7 @@ fn network(buffer: &str, topology: &str) -> Experiment {
 
 /// Returns the turns of the ports of a network.
 fn turns(experiment: &Experiment) -> Turns {
-    Turns::of(&experiment.network, window(experiment).expect("each link has a delay"))
+    Turns::of(experiment, window(experiment).expect("each link has a delay"))
 }
 
 /// Returns a leaf-spine with three leaves, two spines and six hosts.
@@ -36,13 +36,13 @@ fn micros(turns: &Turns) -> (u64, u64) {
     (turns.window.0 / 1_000_000, part / 1_000_000)
 }
 
-/// Returns the numbers of the turns of the links between the nodes with these names, such as `leaf0->spine1`.
-fn of_links(network: &Network, turns: &Turns, names: &[&str]) -> Vec<u8> {
-    let turn = |name: &&str| {
+/// Returns the numbers of the turns of the links with these names, such as `leaf0->spine1`. `turns` contains the turn of each link's port.
+fn numbers(network: &Network, turns: &[Turn], names: &[&str]) -> Vec<u8> {
+    let number = |name: &&str| {
         let link = network.links.iter().position(|link| link.name == *name);
-        turns.of_links[link.unwrap_or_else(|| panic!("no link {name}"))].0
+        turns[link.unwrap_or_else(|| panic!("no link {name}"))].0
     };
-    names.iter().map(turn).collect()
+    names.iter().map(number).collect()
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn spines_have_two_turns_because_they_have_fewer_ports() {
     let fabric = leaf_spine(SHARED, "link_delay = '2us'\nhost_delay = '9us'");
     let turns = turns(&fabric);
     let links = ["host0->leaf0", "leaf0->host0", "leaf2->spine1", "spine1->leaf2"];
-    assert_eq!(of_links(&fabric.network, &turns, &links), [0, 1, 1, 2]);
-    let first = Step { turn: Turn(2), part: Some(Duration::from_micros(2)) };
-    assert_eq!(turns.steps, [first, Step::whole(Turn(1)), Step::whole(Turn(2))]);
+    assert_eq!(numbers(&fabric.network, &turns.of_links, &links), [0, 2, 2, 1]);
+    let first = Step { turn: Turn(1), part: Some(Duration::from_micros(2)) };
+    assert_eq!(turns.steps, [first, Step::whole(Turn(2)), Step::whole(Turn(1))]);
 }
 
 /// Returns a network of switches named `a` to `d`, with two hosts at `b`, that are connected by these cables.
@@ -100,9 +100,12 @@ fn a_ring_has_two_kinds_of_switches_if_their_number_is_even() {
     let by_kind = |graph: &Experiment| Turns::by_kind(&graph.network);
     let turns = by_kind(&ring).expect("its number is even");
     let links = ["a->b", "b->c", "c->d", "d->a", "b->h0"];
-    assert_eq!(of_links(&ring.network, &turns, &links), [2, 1, 2, 1, 1], "b has hosts");
+    assert_eq!(numbers(&ring.network, &turns.of_links, &links), [1, 2, 1, 2, 2], "b has hosts");
     let row = graph(&[ab, bc, cd]);
-    assert_eq!(of_links(&row.network, &by_kind(&row).expect("a row has two kinds"), &links[..3]), [2, 1, 2]);
+    assert_eq!(
+        numbers(&row.network, &by_kind(&row).expect("a row has two kinds").of_links, &links[..3]),
+        [1, 2, 1]
+    );
     assert_eq!(by_kind(&graph(&[ab, bc, ca, da])), None, "the ring has three switches");
 }
 
@@ -116,7 +119,7 @@ fn ports_that_share_no_memory_run_in_the_order_in_which_packets_pass_them() {
         let staged = turns(&fabric);
         assert_eq!(staged.window, Duration::from_nanos(20_200));
         assert_eq!(staged.steps, [1, 2, 3].map(|turn| Step::whole(Turn(turn))));
-        assert_eq!(of_links(&fabric.network, &staged, &links), [0, 1, 2, 3]);
+        assert_eq!(numbers(&fabric.network, &staged.of_links, &links), [0, 1, 2, 3]);
     }
     let three = leaf_spine("kind = 'dynamic-threshold', alpha = 1, pool = '1MB', ports_per_pool = 3", delays);
     assert_eq!(
@@ -127,19 +130,51 @@ fn ports_that_share_no_memory_run_in_the_order_in_which_packets_pass_them() {
 }
 
 #[test]
+fn a_window_is_at_most_as_long_as_the_shortest_delay_to_a_host_and_the_shortest_interval_of_samples() {
+    let text = |rest: &str| {
+        format!(
+            "{rest}\n[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = '10Gbps'\n\
+             link_delay = '1us'\nhost_delay = '9us'\n[switch]\nbuffer = {{ {APART} }}\n[tcp]\n[[host.group]]\n\
+             name = 'near'\nmembers = '3'\ndelay = '5us'\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 1\nsize = '1KB'\n"
+        )
+    };
+    let window = |rest: &str| micros(&turns(&parse(&text(rest), &[]))).0;
+    assert_eq!(window(""), 6, "host 3 has the shortest delay");
+    assert_eq!(window("stop.at = '1ms'\nmeasure = { sample_queues = '4us' }"), 4);
+    let traces = "traces = [{ ports = ['leaf0->*'], every = '3us' }, { ports = ['spine0->*'] }]";
+    assert_eq!(window(&format!("stop.at = '1ms'\nmeasure = {{ sample_queues = '4us', {traces} }}")), 3);
+    assert_eq!(window("stop.at = '1ms'\nmeasure = { sample_queues = '1us' }"), 2, "two kinds of switches");
+}
+
+#[test]
 fn a_single_switch_whose_ports_share_memory_is_between_its_neighbours() {
     // Only the ports of leaf 0 share memory: it has turn 3, after spines have sent to it, and before they send its packets to other leaves.
-    let mut network = leaf_spine(APART, "link_delay = '200ns'\nhost_delay = '20us'").network.clone();
+    let mut network = leaf_spine(APART, "").network.clone();
     let share = |network: &mut Network, leaf: &str| {
         network.links.iter_mut().filter(|link| link.from_name() == leaf).for_each(|link| link.pool = 0);
-        Turns::of(network, Duration::from_nanos(200))
+        turns_along_paths(network)
     };
     let links =
         ["leaf0->spine1", "leaf0->host0", "leaf1->spine0", "spine0->leaf0", "spine0->leaf1", "leaf1->host2"];
-    let turns = share(&mut network, "leaf0");
-    assert_eq!(of_links(&network, &turns, &links), [3, 3, 1, 2, 4, 5]);
-    let turns = share(&mut network, "leaf1");
-    assert_eq!(turns.window, Duration::from_nanos(400), "leaves 0 and 1 send to each other");
+    let turns = share(&mut network, "leaf0").expect("packets pass each leaf once");
+    assert_eq!(numbers(&network, &turns, &links), [3, 3, 1, 2, 4, 5]);
+    assert_eq!(share(&mut network, "leaf1"), None, "leaves 0 and 1 send to each other");
+}
+
+#[test]
+fn there_are_at_most_255_turns() {
+    // A packet that passes a row of switches has a turn at each of them.
+    let row = |switches: usize| {
+        let cables: String =
+            (1..switches).map(|next| format!(", {{ between = ['s{}', 's{next}'] }}", next - 1)).collect();
+        let last = switches - 1;
+        let topology = format!(
+            "kind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['s{{0..{switches}}}']\nlink_delay = '2us'\nhost_delay = '9us'\n\
+             links = [{{ between = ['h0', 's0'] }}, {{ between = ['h1', 's{last}'] }}{cables}]"
+        );
+        turns(&network(APART, &topology)).steps.len()
+    };
+    assert_eq!([254, 255, 256].map(row), [254, 255, 3], "the last row has two kinds of switches");
 }
 
 #[test]
@@ -174,7 +209,7 @@ fn ports_in_a_circle_have_no_stages() {
     assert_eq!(micros(&turns(&circle(each))), (4, 2), "two kinds of switches");
     let one = circle("{ between = ['h*', 'a'] }");
     assert_eq!(micros(&turns(&one)), (11, 0), "all packets pass only a");
-    assert_eq!(of_links(&one.network, &turns(&one), &["h3->a", "a->h3"]), [0, 1]);
+    assert_eq!(numbers(&one.network, &turns(&one).of_links, &["h3->a", "a->h3"]), [0, 1]);
 }
 
 #[test]

@@ -199,7 +199,7 @@ mod tests {
 
     /// Two leaves with two hosts each, and two spines. Each port has its own memory, so the ports of leaves and spines have three turns in
     /// windows of 9 us. Host 0 receives from a host at its leaf and from a host at the other leaf. The port to host 0 drops packets.
-    const STAGES: &str = "host.jitter = 'off'\n[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+    const ALONG_PATHS: &str = "host.jitter = 'off'\n[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
                           rate = '12Gbps'\nlink_delay = '200ns'\nhost_delay = '8800ns'\n\
                           [switch]\nbuffer = { kind = 'static-partition', per_port = '12KB' }\n";
 
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn windows_and_events_have_the_same_events_up_to_any_time() {
-        let networks = [TWO_TURNS, STAGES].map(|network| incast(network, "1MiB"));
+        let networks = [TWO_TURNS, ALONG_PATHS].map(|network| incast(network, "1MiB"));
         let window = |experiment| started(experiment, Execution::Windows).0.outside.network.window();
         let windows = networks.each_ref().map(window);
         assert_eq!(
@@ -232,7 +232,7 @@ mod tests {
             }
             dropped += by_windows.0.tally().packets_dropped;
         }
-        assert!(dropped > 0, "a port of `STAGES` drops packets");
+        assert!(dropped > 0, "a port of `ALONG_PATHS` drops packets");
     }
 
     /// Returns the numbers of events and of changes between events and windows at the end of a run, the time of its last event, and the
@@ -260,12 +260,13 @@ mod tests {
     #[test]
     fn changes_between_events_and_windows_do_not_change_results() {
         // In `TWO_TURNS`, some windows have only departures. Without backpressure, NICs send in windows too.
-        let fabrics = [TWO_TURNS, STAGES]
+        let fabrics = [TWO_TURNS, ALONG_PATHS]
             .into_iter()
             .flat_map(|network| ["1MiB", "off"].map(|limit| incast(network, limit)));
         for experiment in fabrics.chain([star(INCAST)]) {
             let (events, _, last, counters) = end_of_run(&experiment, false);
             let (events_with, changed, last_with, counters_with) = end_of_run(&experiment, true);
+            // Windows of `ALONG_PATHS` are longer than those of the other networks, so it changes less often.
             assert!(changed > 50, "{changed} changes");
             assert_eq!((events_with, last_with, counters_with), (events, last, counters));
         }
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_finishes_in_a_window_knows_when_nics_send() {
+    fn the_times_at_which_nics_send_can_be_noted_before_switches_run() {
         let (mut world, mut queue) = started(&incast(TWO_TURNS, "off"), Execution::Windows);
         world.choose(&mut queue);
         let end = world.outside.network.open_window(Instant::ZERO);

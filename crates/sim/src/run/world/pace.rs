@@ -45,7 +45,7 @@ const FIRST_PERIOD: u64 = 1 << 11;
 const WORTH_A_TRY: u64 = 4;
 
 /// Number of events per two visits below which switches run slower in time windows than event by event. A visit is the execution of one
-/// switch, or of all hosts together, through one time window or, for a switch with two turns, through a part of it.
+/// group of ports, or of all hosts together, through one time window or, for a group with two turns, through a part of it.
 const WORTH_TWO_VISITS: u64 = 3;
 
 /// Maximum number of checks between a failed try of window-by-window execution and the next try.

@@ -1,4 +1,4 @@
-//! Stages of ports: their order on the paths of packets.
+//! Turns of ports in the order in which packets pass through them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,23 +6,20 @@ use std::sync::Arc;
 use shallows_core::packet::HostId;
 use shallows_scenario::{Link, Network};
 
-use crate::network::waiting::Turn;
+use crate::network::group::Turn;
 
-/// Returns, for each link, the turn of its port: 0 for hosts, and otherwise 1 more than the last turn of the ports from which its packets
-/// come. Ports that share a pool of memory have the same turn. `None` if packets can pass through ports in a circle, if there are more than
-/// 255 turns, or if routes change.
-pub(crate) fn stages(network: &Network) -> Option<Vec<Turn>> {
+/// Returns, for each link, the turn of its port. Ports that share a pool of memory are a *unit* with one turn. The turn of a host's port is 0.
+/// The turn of another unit is 1 more than the last turn of the units from which packets come to any of its ports. `None` if packets can
+/// pass through units in a circle, if there are more than 255 turns, or if an epoch has a routing of its own.
+pub(crate) fn turns_along_paths(network: &Network) -> Option<Vec<Turn>> {
     let keeps_routes = network.epochs().iter().all(|epoch| Arc::ptr_eq(&epoch.routing, &network.routing));
     keeps_routes.then_some(())?;
-    // Ports that share a pool are one unit, which has the number of its first link.
+    // A unit has the number of its first link.
     let mut first = BTreeMap::new();
     let unit =
         |(number, link): (usize, &Link)| *first.entry((link.from.0, link.pool)).or_insert(number as u32);
     let units: Vec<u32> = network.links.iter().enumerate().map(unit).collect();
-    let mut followers: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); units.len()];
-    for (link, next) in successions(network) {
-        followers[units[link as usize] as usize].insert(units[next as usize]);
-    }
+    let followers = followers(network, &units);
     // For each unit, the number of preceding units whose turn is not known yet.
     let mut before = vec![0_u32; units.len()];
     followers.iter().flatten().for_each(|&follower| before[follower as usize] += 1);
@@ -45,20 +42,18 @@ pub(crate) fn stages(network: &Network) -> Option<Vec<Turn>> {
     is_acyclic.then(|| units.iter().map(|&unit| turns[unit as usize]).collect())
 }
 
-/// Returns all pairs of links that a packet between two hosts can pass one after the other, except for pairs with a host's own link.
-fn successions(network: &Network) -> BTreeSet<(u32, u32)> {
+/// Returns, for each unit of ports of switches, the units to which packets can go from there. `units` contains the unit of each link's port.
+fn followers(network: &Network, units: &[u32]) -> Vec<BTreeSet<u32>> {
     let mut hosts_of: BTreeMap<u32, Vec<HostId>> = BTreeMap::new();
     for (host, link) in network.links[..network.hosts as usize].iter().enumerate() {
         hosts_of.entry(link.to.0).or_default().push(HostId(host as u32));
     }
-    let mut pairs = BTreeSet::new();
+    let mut followers = vec![BTreeSet::new(); units.len()];
     for (&edge, hosts) in &hosts_of {
         let next_hops = |node: u32| {
             // Other switches have the same routes to all hosts of this switch, so one host stands for all.
             let hosts = if node == edge { &hosts[..] } else { &hosts[..1] };
-            hosts
-                .iter()
-                .flat_map(move |&host| network.routing.next_hops(node - network.hosts, host).iter().copied())
+            hosts.iter().flat_map(move |&host| network.routing.next_hops(node - network.hosts, host))
         };
         let mut seen = vec![false; network.buffers.len()];
         let mut open: Vec<u32> = hosts_of.keys().copied().collect();
@@ -66,14 +61,15 @@ fn successions(network: &Network) -> BTreeSet<(u32, u32)> {
             if std::mem::replace(&mut seen[switch as usize], true) {
                 continue;
             }
-            for link in next_hops(switch) {
+            for &link in next_hops(switch) {
                 let to = network.links[link as usize].to.0;
                 if to >= network.hosts {
-                    pairs.extend(next_hops(to).map(|next| (link, next)));
+                    followers[units[link as usize] as usize]
+                        .extend(next_hops(to).map(|&next| units[next as usize]));
                     open.push(to);
                 }
             }
         }
     }
-    pairs
+    followers
 }

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shallows_core::Instant;
-use shallows_measure::PortTracer;
 use shallows_scenario::{Experiment, Link};
 use shallows_switch::buffer::Policy;
 use shallows_switch::port::Ingress;
 
 use crate::network::event::LinkRank;
 
-/// Order in which the ports of a switch send their packets of one time window.
+/// Order in which the ports of a group send their packets of one time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Port by port. Allowed if the decisions of a port do not depend on other ports.
@@ -26,14 +25,14 @@ pub(crate) enum Order {
 
 impl Order {
     /// Returns the order for the node with this number. The links that leave the node have consecutive numbers, starting at `first`.
-    /// `tracer` records changes of ports.
-    pub(crate) fn of(experiment: &Experiment, tracer: &PortTracer, node: u32, first: u32) -> Self {
+    pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
         let reads_pool =
             |link: &Link| network.port(link).markers.iter().any(|placed| placed.marker.reads_pool());
-        let mut traced = tracer.at_every_change();
-        let is_traced = traced.any(|number| network.links[number as usize].from.0 == node);
+        let is_here = |number: &u32| network.links[*number as usize].from.0 == node;
+        let mut traces = experiment.port_traces.iter().filter(|trace| trace.every.is_none());
+        let is_traced = traces.any(|trace| trace.links.iter().any(is_here));
         let is_abm = matches!(network.buffers[node as usize].policy, Policy::Abm(_));
         if is_abm || is_traced || links().any(reads_pool) {
             return Self::OfTime;
@@ -45,7 +44,7 @@ impl Order {
     }
 }
 
-/// Number of a turn: the time within each window at which a group of ports runs ([`crate::network::turns`]).
+/// Number of the groups of ports that run together. `Turns::steps` gives the order in which turns run ([`crate::network::turns`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn(pub(crate) u8);
 
@@ -62,13 +61,12 @@ impl Turn {
     }
 }
 
-/// Group of ports that run together: all ports of a switch, those ports of a switch that have the same turn, or all ports of hosts. The entry
-/// lists the ports with waiting packets.
+/// Group of ports that run together: all ports of a switch, those ports of a switch that have the same turn, or all ports of hosts.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct Group {
     pub(crate) order: Order,
     /// Number of the switch among all switches.
-    pub(crate) number: u32,
+    pub(crate) switch: u32,
     /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
     pub(crate) turn: Turn,
@@ -82,14 +80,14 @@ pub(crate) struct Waiting {
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
     /// Time of the earliest departure, computed at the end of the last visit.
     pub(crate) next: Instant,
-    /// Whether this entry is in the list of its turn ([`Busy`]).
+    /// Whether this group is in the list of its turn ([`Busy`]).
     pub(crate) listed: bool,
 }
 
 /// Groups with one [`Turn`] that may have waiting packets.
 #[derive(Debug)]
 pub(crate) struct Busy {
-    /// Indices of the groups in `Network::waiting`.
+    /// Indices of the groups in `Network::groups`.
     pub(crate) entries: Vec<u32>,
     /// Lower bound on the time of the earliest departure from any port of these groups.
     pub(crate) next: Instant,
@@ -101,11 +99,11 @@ impl Default for Busy {
     }
 }
 
-impl Waiting {
+impl Group {
     /// Returns a group of ports of a switch, without waiting packets. The arguments are the values of the fields with the same names.
-    pub(crate) fn new(order: Order, number: u32, node: u32, turn: Turn, is_part: bool) -> Self {
+    pub(crate) fn new(order: Order, switch: u32, node: u32, turn: Turn, is_part: bool) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        Self { order, number, node, turn, is_part, ports, departures, next: Instant::MAX, listed: false }
+        Self { order, switch, node, turn, is_part, ports, departures, next: Instant::MAX, listed: false }
     }
 
     /// Returns the group of all ports of hosts, without waiting packets. Hosts share no memory, so their ports can send in any order.
