@@ -426,9 +426,15 @@ fn parse(text: &str, overrides: &[(String, String)]) -> Result<Experiment, Scena
     )
 }
 
-/// Returns whether this error means that the random text is an impossible scenario, so that the test skips it.
-fn impossible(error: &str) -> bool {
-    ["at least one packet", "must include a host "].iter().any(|reason| error.contains(reason))
+/// Parses a random scenario. Rejects impossible scenarios, so that the test skips them. Examples are a pool below one packet of 9,000 bytes,
+/// or too few hosts for a query of two levels.
+fn parse_random(text: &str) -> Result<Experiment, TestCaseError> {
+    parse(text, &[]).map_err(|error| {
+        let error = error.to_string();
+        let is_impossible =
+            ["at least one packet", "must include a host "].iter().any(|it| error.contains(it));
+        if is_impossible { TestCaseError::reject("not a scenario") } else { TestCaseError::fail(error) }
+    })
 }
 
 proptest! {
@@ -436,14 +442,7 @@ proptest! {
 
     #[test]
     fn whatever_the_scenario_every_flow_completes_and_the_books_balance(text in scenario()) {
-        let experiment = match parse(&text.0, &[]) {
-            Ok(experiment) => experiment,
-            // Examples are a pool below one packet of 9,000 bytes, or too few hosts for a query of two levels.
-            Err(error) if impossible(&error.to_string()) => {
-                return Err(TestCaseError::reject("not a scenario"));
-            }
-            Err(error) => return Err(TestCaseError::fail(error.to_string())),
-        };
+        let experiment = parse_random(&text.0)?;
         let expected = experiment.expected_flows().expect("these workloads end");
         let mut simulation = Simulation::new(experiment);
         let progress = simulation.advance(EVENTS);
@@ -541,11 +540,7 @@ proptest! {
         text in scenario_of_groups(),
         threads in 2u32..5,
     ) {
-        let experiment = match parse(&text.0, &[]) {
-            Ok(experiment) => experiment,
-            Err(error) if impossible(&error.to_string()) => return Err(TestCaseError::reject("not a scenario")),
-            Err(error) => return Err(TestCaseError::fail(error.to_string())),
-        };
+        let experiment = parse_random(&text.0)?;
         let expected = experiment.expected_flows().expect("it ends");
         let mut simulation = Simulation::new(experiment.clone());
         let progress = simulation.advance(EVENTS);
