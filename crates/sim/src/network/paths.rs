@@ -30,11 +30,11 @@ pub(crate) fn turns_along_paths(network: &Network) -> Option<Vec<Turn>> {
     while let Some(&unit) = known.get(at) {
         at += 1;
         for &follower in &followers[unit as usize] {
-            let follower = follower as usize;
-            turns[follower] = turns[follower].max(Turn(turns[unit as usize].0.checked_add(1)?));
-            before[follower] -= 1;
-            if before[follower] == 0 {
-                known.push(follower as u32);
+            before[follower as usize] -= 1;
+            if before[follower as usize] == 0 {
+                // Turns become known in ascending order, so no other unit before this follower has a later turn.
+                turns[follower as usize] = Turn(turns[unit as usize].0.checked_add(1)?);
+                known.push(follower);
             }
         }
     }
