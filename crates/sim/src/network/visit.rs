@@ -115,6 +115,12 @@ impl<T: Copy + Default> Network<T> {
         self.groups.len() as u32 - 1
     }
 
+    /// Returns the number of groups that send without events while switches run in time windows: all groups, or all but the last, that of the
+    /// hosts.
+    fn groups_by_window(&self) -> u32 {
+        self.groups.len() as u32 - u32::from(!self.nics_by_window)
+    }
+
     /// Prefetches the link and memory of a host's NIC, because the host will probably answer a packet.
     #[inline(always)]
     pub(crate) fn prefetch_nic(&self, host: HostId) {
@@ -469,7 +475,7 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
             }
         }
-        let groups = self.groups.len() as u32 - u32::from(!self.nics_by_window);
+        let groups = self.groups_by_window();
         for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
             if group < groups && std::mem::take(&mut link.waking) {
                 let place = place as u32;
@@ -496,7 +502,7 @@ impl<T: Copy + Default> Network<T> {
             own.departures.clear();
             own.ports.clear();
         }
-        let groups = self.groups.len() as u32 - u32::from(!self.nics_by_window);
+        let groups = self.groups_by_window();
         for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
             if group < groups
                 && std::mem::take(&mut link.waking)

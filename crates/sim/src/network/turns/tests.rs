@@ -81,21 +81,21 @@ fn spines_have_two_turns_because_they_have_fewer_ports() {
     assert_eq!(turns.steps, [first, Step::whole(Turn(2)), Step::whole(Turn(1))]);
 }
 
-/// Returns a network of switches named `a` to `d`, with two hosts at `b`, that are connected by these cables.
-fn graph(cables: &[[&str; 2]]) -> Experiment {
-    let cables: String = cables.iter().map(|[a, b]| format!(", {{ between = ['{a}', '{b}'] }}")).collect();
-    network(
-        SHARED,
-        &format!(
-            "kind = 'graph'\nhosts = ['h0', 'h1']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\nhost_delay = '9us'\n\
-         links = [{{ between = ['h*', 'b'] }}{cables}]"
-        ),
-    )
+/// Returns a network of switches named `a` to `d`. Cables connect hosts, named `h0` and so on, and switches.
+fn graph(buffer: &str, hosts: u32, cables: &[[&str; 2]]) -> Experiment {
+    let cables: Vec<String> = cables.iter().map(|[a, b]| format!("{{ between = ['{a}', '{b}'] }}")).collect();
+    let topology = format!(
+        "kind = 'graph'\nhosts = ['h{{0..{hosts}}}']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\nhost_delay = '9us'\n\
+         links = [{}]",
+        cables.join(", ")
+    );
+    network(buffer, &topology)
 }
 
 #[test]
 fn a_ring_has_two_kinds_of_switches_if_their_number_is_even() {
     let [ab, bc, cd, da, ca] = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"], ["c", "a"]];
+    let graph = |cables: &[[&str; 2]]| graph(SHARED, 2, &[&[["h*", "b"]], cables].concat());
     let ring = graph(&[ab, bc, cd, da]);
     let by_kind = |graph: &Experiment| Turns::by_kind(&graph.network);
     let turns = by_kind(&ring).expect("its number is even");
@@ -116,10 +116,10 @@ fn ports_that_share_no_memory_run_in_the_order_in_which_packets_pass_them() {
     // Ports to hosts and ports to spines have pools of their own in the second network.
     for buffer in [APART, "kind = 'dynamic-threshold', alpha = 1, pool = '1MB', ports_per_pool = 2"] {
         let fabric = leaf_spine(buffer, delays);
-        let staged = turns(&fabric);
-        assert_eq!(staged.window, Duration::from_nanos(20_200));
-        assert_eq!(staged.steps, [1, 2, 3].map(|turn| Step::whole(Turn(turn))));
-        assert_eq!(numbers(&fabric.network, &staged.of_links, &links), [0, 1, 2, 3]);
+        let along_paths = turns(&fabric);
+        assert_eq!(along_paths.window, Duration::from_nanos(20_200));
+        assert_eq!(along_paths.steps, [1, 2, 3].map(|turn| Step::whole(Turn(turn))));
+        assert_eq!(numbers(&fabric.network, &along_paths.of_links, &links), [0, 1, 2, 3]);
     }
     let three = leaf_spine("kind = 'dynamic-threshold', alpha = 1, pool = '1MB', ports_per_pool = 3", delays);
     assert_eq!(
@@ -180,7 +180,7 @@ fn there_are_at_most_255_turns() {
 #[test]
 fn ports_of_a_fat_tree_have_five_turns() {
     let tree = network(APART, "kind = 'fat-tree'\nk = 4\nlink_delay = '1us'\nhost_delay = '9us'");
-    let staged = turns(&tree);
+    let along_paths = turns(&tree);
     let kind = |link: &Link| match link.kind {
         PortKind::Nic => 0,
         PortKind::Up => 1,
@@ -191,29 +191,23 @@ fn ports_of_a_fat_tree_have_five_turns() {
         other => panic!("{other:?}"),
     };
     let expected: Vec<Turn> = tree.network.links.iter().map(kind).map(Turn).collect();
-    assert_eq!((staged.of_links, staged.window), (expected, Duration::from_micros(10)));
+    assert_eq!((along_paths.of_links, along_paths.window), (expected, Duration::from_micros(10)));
 }
 
 #[test]
-fn ports_in_a_circle_have_no_stages() {
-    let circle = |hosts: &str| {
-        let topology = format!(
-            "kind = 'graph'\nhosts = ['h0', 'h1', 'h2', 'h3']\nswitches = ['a', 'b', 'c', 'd']\nlink_delay = '2us'\n\
-             host_delay = '9us'\nlinks = [{hosts}, {{ between = ['a', 'b'] }}, {{ between = ['b', 'c'] }}, \
-             {{ between = ['c', 'd'] }}, {{ between = ['d', 'a'] }}]"
-        );
-        network(APART, &topology)
-    };
+fn ports_in_a_circle_have_no_turns_along_paths() {
+    let cables = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"]];
+    let circle = |hosts: &[[&str; 2]]| graph(APART, 4, &[hosts, &cables].concat());
     // Some packets pass a->b and b->c, others b->c and c->d, and so on.
-    let each = "{ between = ['h0', 'a'] }, { between = ['h1', 'b'] }, { between = ['h2', 'c'] }, { between = ['h3', 'd'] }";
-    assert_eq!(micros(&turns(&circle(each))), (4, 2), "two kinds of switches");
-    let one = circle("{ between = ['h*', 'a'] }");
+    let each = circle(&[["h0", "a"], ["h1", "b"], ["h2", "c"], ["h3", "d"]]);
+    assert_eq!(micros(&turns(&each)), (4, 2), "two kinds of switches");
+    let one = circle(&[["h*", "a"]]);
     assert_eq!(micros(&turns(&one)), (11, 0), "all packets pass only a");
     assert_eq!(numbers(&one.network, &turns(&one).of_links, &["h3->a", "a->h3"]), [0, 1]);
 }
 
 #[test]
-fn stages_require_routes_that_do_not_change() {
+fn turns_along_paths_require_routes_that_do_not_change() {
     let fabric = leaf_spine(APART, "link_delay = '200ns'\nhost_delay = '20us'");
     let keeps = fabric.network.links_change(Instant(1), Vec::new());
     let changes = Epoch { at: Instant(2), routing: fabric.network.routing_without(&[]), ..keeps.clone() };
