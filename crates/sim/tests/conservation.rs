@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use shallows_measure::FlowOutcome;
 use shallows_scenario::{Experiment, ScenarioError};
-use shallows_sim::{Execution, Report, Simulation};
+use shallows_sim::{Division, Execution, Report, Simulation};
 
 /// Number of events after which a run counts as endless. It is far larger than any of these scenarios needs.
 const EVENTS: u64 = 5_000_000;
@@ -464,10 +464,14 @@ fn threaded(experiment: &Experiment, threads: u32) -> (bool, Vec<Vec<u8>>) {
     everything_of(simulation.expect("memory takes it"), &files)
 }
 
-/// Runs a scenario with this execution for at most [`EVENTS`] events. Returns whether the run has ended, and all its results.
-fn executed(experiment: &Experiment, execution: Execution) -> (bool, Vec<Vec<u8>>) {
+/// Runs a scenario with this division and execution for at most [`EVENTS`] events. Returns whether the run has ended, and all its results.
+fn executed(
+    experiment: &Experiment,
+    division: Option<Division>,
+    execution: Execution,
+) -> (bool, Vec<Vec<u8>>) {
     let mut files = Files::default();
-    let simulation = Simulation::executed(experiment.clone(), None, execution, |name| files.open(name));
+    let simulation = Simulation::executed(experiment.clone(), division, execution, |name| files.open(name));
     everything_of(simulation.expect("memory takes it"), &files)
 }
 
@@ -486,7 +490,7 @@ proptest! {
         let Ok(experiment) = parse(&text.0, &[]) else {
             return Err(TestCaseError::reject("not a scenario"));
         };
-        let [events, windows] = [Execution::Events, Execution::Windows].map(|way| executed(&experiment, way));
+        let [events, windows] = [Execution::Events, Execution::Windows].map(|way| executed(&experiment, None, way));
         // Runs that the budget of events ends do not end at the same time.
         prop_assume!(events.0 && windows.0);
         prop_assert!(events.1 == windows.1);
@@ -506,6 +510,10 @@ proptest! {
         // Runs that the budget of events ends do not end at the same time.
         prop_assume!(one.0 && three.0);
         prop_assert!(one.1 == three.1);
+        // These windows are long if the network allows it.
+        let division = Division::new(&experiment, 3).expect("it can be divided");
+        let windows = executed(&experiment, Some(division), Execution::Windows);
+        prop_assert!(windows.0 && one.1 == windows.1, "in windows");
     }
 }
 

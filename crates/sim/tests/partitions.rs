@@ -157,12 +157,12 @@ fn changing(experiment: Experiment, reroutes: bool) -> Experiment {
         links: links.iter().map(|&link| (link, state)).collect(),
     };
     let us = Duration::from_micros;
-    let host_delay = network.links[host[0] as usize].delay;
+    let [slow_delay, host_delay] = [slow, host].map(|cable| network.links[cable[0] as usize].delay);
     let epochs = vec![
-        epoch(0, &whole, &slow, up(20, us(3))),
+        epoch(0, &whole, &slow, up(20, slow_delay)),
         epoch(500_700, &whole, &dies, LinkState::Down),
         epoch(800_000, &around, &[], LinkState::Down),
-        epoch(901_000, &around, &slow, up(5, us(3))),
+        epoch(901_000, &around, &slow, up(5, slow_delay)),
         epoch(1_200_300, &whole, &dies, up(25, us(4))),
         epoch(1_300_123, &whole, &host, LinkState::Down),
         epoch(1_600_000, &whole, &host, up(25, host_delay)),
@@ -332,7 +332,7 @@ fn events_and_windows_give_the_same_bytes() {
     let [none, short, long] = ["0us", "3us", "6us"].map(|delay| ("topology.host_delay", delay));
     // Windows have 1 us. With a delay of hosts, they have 4 us, and spines have two turns in each: one of 3 us, and one of 1 us. If no ports
     // share memory, they have 7 us, and ports run in the order in which packets pass through them.
-    let apart = [long, ("switch.buffer.ports_per_pool", "1")];
+    let apart = [long, ("switch.buffer.ports_per_pool", "1"), ("topology.uplink_delay", "1us")];
     let networks: [Sets<'_>; 3] = [&[none], &[short], &apart];
     let all = cases.iter().flat_map(|&case| networks.map(|network| (case, network)));
     for ((name, text, sets), network) in all.chain([(fat_tree, &[long] as Sets<'_>)]) {
@@ -340,11 +340,16 @@ fn events_and_windows_give_the_same_bytes() {
         let experiment =
             if name.starts_with("changing") { changing(parsed, name == "changing") } else { parsed };
         let name = &format!("{name}, {network:?}");
-        let events = executed(&experiment, Execution::Events, 50_000);
-        let windows = executed(&experiment, Execution::Windows, 777);
+        let events = executed(&experiment, None, Execution::Events, 50_000);
+        let windows = executed(&experiment, None, Execution::Windows, 777);
         assert_alike(name, &events, &windows);
-        let adaptive = executed(&experiment, Execution::Adaptive, 50_000);
+        let adaptive = executed(&experiment, None, Execution::Adaptive, 50_000);
         assert_alike(name, &events, &adaptive);
+        for threads in [1, 3] {
+            let division = Division::in_pieces(&experiment, threads, 0).expect("switches are connected");
+            let windows = executed(&experiment, Some(division), Execution::Windows, 777);
+            assert_alike(&format!("{name}, partitions on {threads} threads"), &events, &windows);
+        }
     }
 }
 
@@ -432,6 +437,6 @@ fn a_packet_that_waits_at_a_nic_when_the_last_flow_completes_is_sent() {
         &[],
     );
     let [events, windows] =
-        [Execution::Events, Execution::Windows].map(|way| executed(&experiment, way, 50_000));
+        [Execution::Events, Execution::Windows].map(|way| executed(&experiment, None, way, 50_000));
     assert_alike("waiting at a NIC", &events, &windows);
 }

@@ -18,6 +18,7 @@ use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
+use crate::network::stages::Stages;
 use crate::network::turns::Turns;
 use crate::network::{Network, Owned};
 
@@ -29,12 +30,19 @@ impl<T: Copy + Default> Network<T> {
     /// If the network has more than 2^24 hosts, has 2^28 or more links, or contains a node with 2^31 or more links.
     pub fn new(experiment: &Experiment) -> Self {
         let site = Site::all(experiment, None).remove(0);
-        Self::of(experiment, &site, Ranks::new(experiment.seed), None)
+        Self::of(experiment, &site, Ranks::new(experiment.seed), None, None)
     }
 
     /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of all links of the network. It is the
-    /// length of a time window, unless windows can be longer ([`Turns`]). `window` is `None` if this delay is zero.
-    pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
+    /// length of a time window, unless windows can be longer ([`Turns`]). `window` is `None` if this delay is zero. `stages` are the stages
+    /// of the long windows of partitions, if such windows are possible.
+    pub(crate) fn of(
+        experiment: &Experiment,
+        site: &Site,
+        ranks: Ranks,
+        window: Option<Duration>,
+        stages: Option<&Stages>,
+    ) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
         assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
@@ -43,8 +51,9 @@ impl<T: Copy + Default> Network<T> {
         let here = site.links.numbers().chain(site.entrances.iter().copied());
         let longest = longest_flight(experiment, here.map(|number| &network.links[number as usize]));
         let is_whole = site.nodes.count() as usize == network.buffers.len();
-        let Turns { window, steps, of_links } = match window {
-            Some(shortest) if is_whole => Turns::of(experiment, shortest),
+        let Turns { window, steps, of_links } = match (window, stages) {
+            (Some(shortest), Some(stages)) => Turns { window: shortest, ..stages.turns.clone() },
+            (Some(shortest), None) if is_whole => Turns::of(experiment, shortest),
             _ => Turns::at_once(network, window.unwrap_or(longest)),
         };
         let groups = Groups::new(network, site, of_links);
@@ -55,7 +64,8 @@ impl<T: Copy + Default> Network<T> {
             Group::new(order, node - network.hosts, site.nodes.at(node) as u32, turn, is_part)
         };
         let turns = groups.all.iter().map(|&(_, turn)| turn).chain([Turn::HOSTS]).collect();
-        let calendar = Calendar::new(window, longest, turns);
+        let count = steps.iter().map(|step| step.turn.index() + 1).max().unwrap_or_default();
+        let calendar = Calendar::new(window, longest, turns, count);
         links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
         let mut built = Self {
             links,

@@ -34,6 +34,8 @@ pub(crate) struct Arriving<T> {
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     window: Duration,
+    /// Longest time for which a packet is in flight.
+    longest: Duration,
     /// 2^64 divided by the length of a time window, rounded up. A multiplication by this number replaces a division by the length.
     reciprocal: u64,
     /// Number of the open time window. Window 0 starts at time zero.
@@ -61,20 +63,20 @@ pub(crate) struct Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with one bucket per time window for each element of `turns`. Windows have the length `window`, but at most
+    /// Returns an empty calendar with one bucket per time window for each element of `turns`, which are among the first `count` turns. Windows have the length `window`, but at most
     /// 268 us. A packet keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
     ///
     /// # Panics
     ///
     /// If `window` is zero.
-    pub(crate) fn new(window: Duration, longest: Duration, turns: Vec<Turn>) -> Self {
+    pub(crate) fn new(window: Duration, longest: Duration, turns: Vec<Turn>, count: usize) -> Self {
         let window = window.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
         // A packet that leaves at the end of the open window arrives up to one window later than one that leaves at its start.
         let slots = (longest.0 / window.0 + 2).next_power_of_two().clamp(FEWEST_SLOTS, MOST_SLOTS);
-        let count = turns.iter().map(|turn| turn.index() + 1).max().unwrap_or(0);
         Self {
             window,
+            longest,
             reciprocal: u64::try_from((1_u128 << 64).div_ceil(u128::from(window.0))).unwrap_or(u64::MAX),
             number: 0,
             start: Instant::ZERO,
@@ -97,6 +99,17 @@ impl<T: Copy> Calendar<T> {
     /// Returns the length of a time window.
     pub(crate) fn window(&self) -> Duration {
         self.window
+    }
+
+    /// Changes the length of time windows, and opens the window that contains `now`. No packet arrives before this window.
+    pub(crate) fn set_window(&mut self, window: Duration, now: Instant) {
+        let turns = std::mem::take(&mut self.turns);
+        let before = std::mem::replace(self, Self::new(window, self.longest, turns, self.turns()));
+        self.open(now);
+        let numbers = (0..self.turns.len() as u32).cycle();
+        for (number, bucket) in numbers.zip(before.buckets) {
+            bucket.into_iter().for_each(|packet| self.place(number, packet));
+        }
     }
 
     /// Returns the start of the open time window.
@@ -246,7 +259,7 @@ mod tests {
 
     /// Returns a calendar with three buckets per time window.
     fn empty(longest: Duration) -> Calendar<u32> {
-        Calendar::new(WINDOW, longest, TURNS_OF_TEST.into())
+        Calendar::new(WINDOW, longest, TURNS_OF_TEST.into(), 3)
     }
 
     fn arriving(at: u64, wire: u32) -> Arriving<u32> {
@@ -401,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_window_is_at_most_268_us() {
-        let window = |shortest| Calendar::<u32>::new(shortest, shortest, TURNS_OF_TEST.into()).window();
+        let window = |shortest| Calendar::<u32>::new(shortest, shortest, TURNS_OF_TEST.into(), 3).window();
         assert_eq!(window(Duration(1 << 40)), Duration(1 << 28));
         assert_eq!(window(Duration(7)), Duration(7));
     }

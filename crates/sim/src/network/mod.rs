@@ -22,6 +22,7 @@ pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
 mod sorter;
+pub(crate) mod stages;
 #[cfg(test)]
 pub(crate) mod testing;
 mod turns;

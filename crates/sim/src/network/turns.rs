@@ -86,9 +86,9 @@ impl Turns {
     /// Returns the turns along the paths of packets. `None` if packets can pass through units of ports in a circle, and for large networks,
     /// which are divided into partitions if that is possible. A window is at most as long as the shortest interval of samples and traces,
     /// because each of these splits a window.
-    fn along_paths(experiment: &Experiment) -> Option<Self> {
+    pub(crate) fn along_paths(experiment: &Experiment) -> Option<Self> {
         let network = &experiment.network;
-        let window = longest(network).min(shortest_interval(experiment));
+        let window = longest(network).min(intervals(experiment).min().unwrap_or(Duration::MAX));
         let is_longer = shortest_between_switches(network).is_some_and(|shortest| window > shortest);
         (is_longer && network.links.len() <= LARGE && network.lossless.is_none()).then_some(())?;
         let of_links = turns_along_paths(network)?;
@@ -104,10 +104,10 @@ fn longest(network: &Network) -> Duration {
     to_hosts.map(|link| link.delay).min().unwrap_or(Duration::MAX).min(LONGEST)
 }
 
-/// Returns the shortest interval at which samples or traces of ports are taken; `Duration::MAX` without samples and traces.
-fn shortest_interval(experiment: &Experiment) -> Duration {
+/// Returns the intervals at which samples and traces of ports are taken.
+pub(crate) fn intervals(experiment: &Experiment) -> impl Iterator<Item = Duration> {
     let traces = experiment.port_traces.iter().filter_map(|trace| trace.every);
-    traces.chain(experiment.sample_queues).min().unwrap_or(Duration::MAX)
+    traces.chain(experiment.sample_queues)
 }
 
 /// Divides switches into two kinds, so that no link connects two switches of one kind. Returns, for each switch, whether it is of the kind

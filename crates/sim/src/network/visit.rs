@@ -8,6 +8,7 @@
 //! dropped or marked ([`crate::network::group::Order`]).
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Duration, Instant, prefetch, prefetch_lines};
@@ -18,6 +19,7 @@ use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::group::{Busy, Group, Order, Turn, Way};
 use crate::network::link::{Flying, Leaves, Link, NONE};
+use crate::network::sorter::Sorter;
 use crate::network::turns::Step;
 use crate::network::{Driver, LinkAt, Network};
 
@@ -60,6 +62,12 @@ impl<T: Copy + Default> Network<T> {
     /// Returns the time of the last event at nodes that run in time windows.
     pub(crate) fn last(&self) -> Instant {
         self.last
+    }
+
+    /// Changes the length of time windows. All packets that arrive before `now` must have been processed.
+    pub(crate) fn set_window(&mut self, window: Duration, now: Instant) {
+        self.calendar.set_window(window, now);
+        self.sorter = Sorter::new(self.calendar.window());
     }
 
     /// Opens the time window that contains `now`. Returns the last instant of this window, or the time of the next epoch if that is
@@ -137,20 +145,26 @@ impl<T: Copy + Default> Network<T> {
 
     /// Processes all arrivals at switches in the open time window up to `until`, and sends all packets that are due by `until`.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
-        if !self.by_window {
-            return;
+        if self.by_window {
+            self.run_steps(0..self.steps.len(), until, driver);
         }
+    }
+
+    /// Runs these steps of the open time window up to `until`, like [`Self::visit_switches`].
+    pub(crate) fn run_steps(&mut self, steps: Range<usize>, until: Instant, driver: &mut impl Driver<T>) {
         let hosts = self.all_hosts();
-        if !self.groups[hosts as usize].ports.is_empty() {
+        if steps.start == 0 && !self.groups[hosts as usize].ports.is_empty() {
             self.finish(hosts, until, driver);
             self.busy[Turn::HOSTS.index()].next = self.groups[hosts as usize].next;
         }
-        for step in 0..self.steps.len() {
+        for step in steps.clone() {
             let Step { turn, part } = self.steps[step];
             let end = part.map_or(until, |part| until.min(Instant((self.calendar.start() + part).0 - 1)));
             self.take_turn(turn, end, driver);
         }
-        self.visited = self.visited.max(until);
+        if steps.end == self.steps.len() {
+            self.visited = self.visited.max(until);
+        }
     }
 
     /// Computes when the next packet leaves a NIC. Called if the run stops between the turn of hosts and the turns of switches. All packets that

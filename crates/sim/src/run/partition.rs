@@ -1,5 +1,6 @@
 //! A partition of the network with its simulated state and event queue, and the mail between partitions (packets and announced flows).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -63,15 +64,39 @@ impl Partition {
         }
     }
 
-    /// Reads letterbox `number` of `mail`, runs until the time `until`, and puts the mail for other partitions into `next_mail`.
-    pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
+    /// Changes the length of the network's time windows. All events before `now` must have fired.
+    pub(crate) fn set_window(&mut self, window: Duration, now: Instant) {
+        self.world.set_window(window, now, &self.queue);
+    }
+
+    /// Starts to run switches in time windows, unless they already do. All events before `now` must have fired.
+    pub(crate) fn run_by_window(&mut self, now: Instant) {
+        self.world.run_by_window(now, &mut self.queue);
+    }
+
+    /// Reads letterbox `number` of `mail`, runs until the time `until`, and puts the mail for other partitions into `next_mail`. In a long
+    /// window, runs only these steps of the window, its stage.
+    pub(crate) fn run(
+        &mut self,
+        until: Instant,
+        stage: Option<Range<usize>>,
+        mail: &Mail,
+        next_mail: &Mail,
+        number: usize,
+    ) {
         self.visits += 1;
         let before = self.events();
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
         self.world.exchange_packets(&mut packets);
-        self.read_into(mail, number);
-        self.world.run(&mut self.queue, until, u64::MAX);
+        if let Some(steps) = stage {
+            self.world.open_long_window(until);
+            self.read_into(mail, number);
+            self.world.run_stage(steps, until, &mut self.queue);
+        } else {
+            self.read_into(mail, number);
+            self.world.run(&mut self.queue, until, u64::MAX);
+        }
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
             // The partition of the receiver reads the announcement in the next time window, before packets of the flow arrive there.

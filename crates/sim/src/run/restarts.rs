@@ -16,7 +16,7 @@ use crate::run::stretch::Clock;
 pub(crate) struct Restarts {
     /// Maximum number of threads besides the first.
     others: u32,
-    /// Length of a time window of partitions.
+    /// Mean simulated time between two exchanges of packets by partitions.
     window: Duration,
     /// Measurement under way; `None` between two measurements.
     pub(crate) cores: Option<FreeCores>,
@@ -60,7 +60,8 @@ const OLDEST: time::Duration = time::Duration::from_millis(500);
 const FIRST_WAIT: time::Duration = time::Duration::from_millis(80);
 
 impl Restarts {
-    /// Returns the restarts of a run on up to `threads` threads, whose partitions would run in time windows of this length.
+    /// Returns the restarts of a run on up to `threads` threads. `window` is the mean simulated time between two exchanges of packets by
+    /// its partitions.
     pub(crate) fn new(threads: u32, window: Duration) -> Self {
         let now = Clock::now();
         Self {

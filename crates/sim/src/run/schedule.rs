@@ -6,6 +6,7 @@ use shallows_scenario::Experiment;
 
 use crate::network::division::Division;
 use crate::network::event::{Event, Ranks};
+use crate::network::stages::Stages;
 use crate::run::end::{Ending, step_end};
 use crate::run::partition::Mail;
 use crate::traffic::{Here, Names, Newcomer, Traffic};
@@ -30,6 +31,8 @@ pub(crate) struct Schedule {
 pub(crate) enum Next {
     /// The run continues with the time window that ends at this instant.
     Window(Instant),
+    /// The run continues with a window that ends at this instant and has only one stage, although windows are long.
+    AtOnce(Instant),
     /// A search for deadlocks is due.
     Search,
     /// The run is over.
@@ -58,6 +61,8 @@ pub(crate) struct RunCounts {
     /// Number of finite flows that were started inside partitions, by workloads whose next flow depends on earlier flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
+    /// Number of flows whose last byte has reached the receiver.
+    pub(crate) flows_received: u64,
     /// Number of the partitions' workloads that will generate further flows without first being notified of a flow's progress.
     pub(crate) busy: u64,
     pub(crate) under_way: u64,
@@ -106,13 +111,14 @@ impl Schedule {
     }
 
     /// Determines the next time window, and announces in `mail` the flows that arrive in that window. `earliest` is a lower bound on the
-    /// next event of all partitions, and `search` is the time of the next search for deadlocks. `state` returns the counts of all
-    /// partitions. It is called only if these counts can end the run.
+    /// next event of all partitions, and `search` is the time of the next search for deadlocks. `stages` are the stages of long windows;
+    /// `None` if windows are short. `state` returns the counts of all partitions. It is called only if these counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
         search: Instant,
-        state: impl FnOnce() -> RunCounts,
+        stages: Option<&Stages>,
+        state: impl Fn() -> RunCounts,
         mail: &Mail,
     ) -> Next {
         let arrival = self.not_before();
@@ -127,11 +133,36 @@ impl Schedule {
         if first > self.limit {
             return Next::End;
         }
-        let until = step_end(first, self.division.window()).min(self.limit);
-        if arrival <= until {
+        let until = |window| step_end(first, window).min(self.limit);
+        let short = until(self.division.window());
+        let next = match stages {
+            None => Next::Window(short),
+            Some(stages) => {
+                let (end, stop) = (until(stages.turns.window), stages.next_stop(first));
+                if stop == first || self.may_end_soon(&state) {
+                    Next::AtOnce(short.min(end).min(stop))
+                } else {
+                    Next::Window(end.min(Instant(stop.0 - 1)))
+                }
+            }
+        };
+        if let Next::Window(until) | Next::AtOnce(until) = next
+            && arrival <= until
+        {
             self.draw(until, mail);
         }
-        Next::Window(until)
+        next
+    }
+
+    /// Returns whether the run may end within a long window. It cannot end if a finite flow has yet to arrive, or if the last byte of a flow
+    /// has not reached the receiver: before such a flow is complete, its sender must receive a packet that has not been sent yet. A packet
+    /// that is sent in a long window reaches no host in the same window.
+    fn may_end_soon(&self, state: impl Fn() -> RunCounts) -> bool {
+        let traffic = &self.drawing.traffic;
+        self.ends_on_completion && !traffic.expects_finite() && {
+            let state = state();
+            traffic.finite + state.flows_started == state.flows_received
+        }
     }
 
     /// Returns whether all flows are complete, no workload has further flows, and no other traffic continues. The next event is not before

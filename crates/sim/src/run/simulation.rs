@@ -10,6 +10,7 @@ use shallows_scenario::Experiment;
 
 use crate::network::division::{Division, longest_flight};
 use crate::network::site::Site;
+use crate::network::stages::Stages;
 use crate::run::closing::{self, Whole};
 use crate::run::critical_path::CriticalPath;
 use crate::run::deadlock::{Advance, Search};
@@ -467,19 +468,21 @@ fn divide(
     // Most events are the arrivals of packets.
     let horizon = longest_flight(experiment, experiment.network.links.iter());
     let sites = Site::all(experiment, division.as_ref());
+    let stages = division.as_ref().and_then(|division| Stages::new(experiment, division)).map(Arc::new);
     let threads = division.as_ref().map_or(1, Division::threads);
     let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(threads));
     let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
     let build = |(site, store)| {
         let mut queue = EventQueue::new(horizon);
-        let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
+        let mut world =
+            World::new(experiment, division.as_ref(), stages.as_deref(), site, captures, execution);
         world.start(experiment, &mut queue);
         Partition::new(world, queue, store)
     };
     let partitions = parallel::map(threads as usize, sites.into_iter().zip(stores).collect(), build);
-    let windows = division
-        .filter(|division| division.partitions() > 1)
-        .map(|division| Windows::new(experiment, division, limit(experiment), horizon));
+    let windows = division.filter(|division| division.partitions() > 1).map(|division| {
+        Windows::new(experiment, division, stages.clone(), execution, limit(experiment), horizon)
+    });
     (partitions, windows)
 }
 

@@ -1,10 +1,12 @@
 //! A stretch: a series of time windows that a fixed number of threads runs.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shallows_core::Instant;
 
+use crate::network::stages::Stages;
 use crate::run::barrier::{Alarm, Barrier};
 use crate::run::deadlock::Advance;
 use crate::run::partition::{Mail, Partition};
@@ -23,6 +25,13 @@ pub(crate) struct Stretch {
     mail: [Mail; 2],
     /// Last instant of the current time window; `NONE` if the stretch (series of windows) or the run is over.
     until: AtomicU64,
+    /// End of the latest complete window; zero if there is none.
+    done: AtomicU64,
+    /// Stages of long time windows; `None` if windows are short.
+    stages: Option<Arc<Stages>>,
+    /// Range of steps in the current stage of a long window.
+    steps: [AtomicUsize; 2],
+    /// Number of time windows so far. Each stage of a long window counts.
     windows: AtomicU64,
     limits: Limits,
     begun: Clock,
@@ -53,6 +62,8 @@ struct Entry {
     /// Number of finite flows that the partition's workloads have started.
     flows_started: AtomicU64,
     flows_completed: AtomicU64,
+    /// Number of flows whose last byte has reached a receiver of this partition.
+    flows_received: AtomicU64,
     /// Number of the partition's workloads that will generate further flows without first being notified of a flow's progress.
     busy: AtomicU64,
     under_way: AtomicU64,
@@ -62,9 +73,9 @@ const NONE: u64 = u64::MAX;
 
 impl Entry {
     fn of(partition: &Partition) -> Self {
-        let [next, events, flows_started, flows_completed, busy, under_way] =
-            [(); 6].map(|()| AtomicU64::new(0));
-        let entry = Self { next, events, flows_started, flows_completed, busy, under_way };
+        let [next, events, flows_started, flows_completed, flows_received, busy, under_way] =
+            [(); 7].map(|()| AtomicU64::new(0));
+        let entry = Self { next, events, flows_started, flows_completed, flows_received, busy, under_way };
         entry.write(partition);
         entry
     }
@@ -73,6 +84,7 @@ impl Entry {
         self.next.store(partition.world.not_before(&partition.queue).0, Ordering::Relaxed);
         self.events.store(partition.fired(), Ordering::Relaxed);
         self.flows_started.store(partition.world.traffic().finite, Ordering::Relaxed);
+        self.flows_received.store(partition.world.traffic().received, Ordering::Relaxed);
         self.busy.store(partition.world.traffic().busy(), Ordering::Relaxed);
         self.flows_completed.store(partition.world.tally().flows_ended(), Ordering::Relaxed);
         self.under_way.store(partition.world.tally().under_way(), Ordering::Relaxed);
@@ -80,12 +92,22 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads of the stretch.
-    pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
+    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads of the stretch. If
+    /// `stages` are given, windows are long.
+    pub(crate) fn new(
+        partitions: &[Partition],
+        barrier: Barrier,
+        limits: Limits,
+        mail: [Mail; 2],
+        stages: Option<Arc<Stages>>,
+    ) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
             mail,
             until: AtomicU64::new(NONE),
+            done: AtomicU64::new(0),
+            stages,
+            steps: [const { AtomicUsize::new(0) }; 2],
             windows: AtomicU64::new(0),
             limits,
             begun: Clock::now(),
@@ -95,9 +117,14 @@ impl Stretch {
         }
     }
 
-    /// Returns the number of time windows that the stretch (series of windows) has opened.
+    /// Returns the number of time windows that the stretch (series of windows) has opened. Each stage of a long window counts.
     pub(crate) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
+    }
+
+    /// Returns the end of the latest complete window: all events before this time have fired. Time zero if there is none.
+    pub(crate) fn done(&self) -> Instant {
+        Instant(self.done.load(Ordering::Relaxed))
     }
 
     /// Returns the seconds of wall time since the stretch (series of time windows) began.
@@ -125,19 +152,49 @@ impl Stretch {
             || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
     }
 
-    /// Opens the next time window, or ends the stretch (series of windows) or the run. `read` is the index of the mail to read in this
-    /// window.
+    /// Opens the next stage of a long time window or the next window, or ends the stretch (series of windows) or the run. `read` is the
+    /// index of the mail to read in this window or stage.
     pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
-        let next = if self.is_over() {
-            None
-        } else {
-            let next = self.next_of(schedule, read);
-            self.is_last.store(next == Next::End, Ordering::Relaxed);
-            self.is_search_due.store(next == Next::Search, Ordering::Relaxed);
-            if let Next::Window(until) = next { Some(until) } else { None }
+        if self.open_stage() {
+            return;
+        }
+        if let Some(until) = self.until() {
+            self.done.fetch_max(until.0 + 1, Ordering::Relaxed);
+        }
+        let next = (!self.is_over()).then(|| self.next_of(schedule, read));
+        self.is_last.store(next == Some(Next::End), Ordering::Relaxed);
+        self.is_search_due.store(next == Some(Next::Search), Ordering::Relaxed);
+        let of_stages = |steps: fn(&Stages) -> usize| self.stages.as_deref().map_or(0, steps);
+        let (until, last) = match next {
+            Some(Next::Window(until)) => (Some(until), of_stages(|stages| stages.steps[0].end)),
+            Some(Next::AtOnce(until)) => (Some(until), of_stages(|stages| stages.turns.steps.len())),
+            Some(Next::Search | Next::End) | None => (None, 0),
         };
-        self.until.store(next.map_or(NONE, |until| until.0), Ordering::Relaxed);
-        self.windows.fetch_add(next.is_some().into(), Ordering::Relaxed);
+        self.set_steps(0..last);
+        self.until.store(until.map_or(NONE, |until| until.0), Ordering::Relaxed);
+        self.windows.fetch_add(until.is_some().into(), Ordering::Relaxed);
+    }
+
+    /// Opens the next stage of the current window. Returns whether there is one.
+    fn open_stage(&self) -> bool {
+        let (Some(stages), Some(_)) = (&self.stages, self.until()) else { return false };
+        let done = self.steps().end;
+        let next = stages.steps.iter().find(|steps| steps.start == done);
+        if let Some(steps) = next {
+            self.set_steps(steps.clone());
+            self.windows.fetch_add(1, Ordering::Relaxed);
+        }
+        next.is_some()
+    }
+
+    fn set_steps(&self, steps: Range<usize>) {
+        self.steps[0].store(steps.start, Ordering::Relaxed);
+        self.steps[1].store(steps.end, Ordering::Relaxed);
+    }
+
+    fn steps(&self) -> Range<usize> {
+        let [start, end] = &self.steps;
+        start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)
     }
 
     fn next_of(&self, schedule: &mut Schedule, read: usize) -> Next {
@@ -145,11 +202,12 @@ impl Stretch {
         let state = || RunCounts {
             flows_started: self.sum(|entry| &entry.flows_started),
             flows_completed: self.sum(|entry| &entry.flows_completed),
+            flows_received: self.sum(|entry| &entry.flows_received),
             busy: self.sum(|entry| &entry.busy),
             under_way: self.sum(|entry| &entry.under_way),
         };
         let earliest = earliest.expect("a network has a partition");
-        schedule.next(earliest, self.limits.search, state, &self.mail[read])
+        schedule.next(earliest, self.limits.search, self.stages.as_deref(), state, &self.mail[read])
     }
 
     /// Returns the last instant of the time window that runs now; `None` if the stretch (series of windows) is over.
@@ -167,12 +225,13 @@ impl Stretch {
     /// first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
+        let stage = self.stages.as_ref().map(|_| self.steps());
         for (number, partition) in (first..).zip(partitions) {
             if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
                 if in_turn {
                     partition.prefetch();
                 }
-                partition.run(until, &self.mail[read], &self.mail[1 - read], number);
+                partition.run(until, stage.clone(), &self.mail[read], &self.mail[1 - read], number);
                 self.board[number].write(partition);
             }
         }

@@ -5,12 +5,14 @@
 //! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the number of threads.
 
 use std::num::NonZero;
+use std::sync::Arc;
 use std::thread;
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 use crate::network::division::Division;
+use crate::network::stages::Stages;
 use crate::run::barrier::Barrier;
 use crate::run::crew::Crew;
 use crate::run::critical_path::CriticalPath;
@@ -19,6 +21,7 @@ use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::Schedule;
 use crate::run::stretch::{Limits, Stretch};
 use crate::run::thread_count::ThreadCount;
+use crate::run::world::pace::Execution;
 use crate::traffic::Traffic;
 
 /// State of a run with several partitions.
@@ -33,6 +36,15 @@ pub(crate) struct Windows {
     cores: usize,
     /// Mean number of events per time window in the last stretch (series of windows).
     density: u64,
+    /// Stages of long time windows; `None` if windows cannot be long.
+    stages: Option<Arc<Stages>>,
+    /// Whether the last stretch had long windows.
+    are_long: bool,
+    /// Mean number of events per [`Stages::mean_length`] of simulated time in the last stretch.
+    per_stage: f64,
+    execution: Execution,
+    /// All events before this time have fired.
+    now: Instant,
     /// Number of time windows that ran on several threads.
     pub(crate) threaded_windows: u64,
     /// Critical path, if requested. Measured only if the run uses one thread.
@@ -63,6 +75,8 @@ impl Windows {
     pub(crate) fn new(
         experiment: &Experiment,
         division: Division,
+        stages: Option<Arc<Stages>>,
+        execution: Execution,
         limit: Instant,
         horizon: Duration,
     ) -> Self {
@@ -74,6 +88,11 @@ impl Windows {
             thread_count: None,
             cores,
             density: 0,
+            stages,
+            are_long: false,
+            per_stage: 0.0,
+            execution,
+            now: Instant::ZERO,
             threaded_windows: 0,
             critical_path: None,
             search: Instant::MAX,
@@ -144,13 +163,16 @@ impl Windows {
             search: self.search,
         };
         let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
-        let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail));
+        let stages = self.choose_length(partitions);
+        let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail), stages);
         let stretch = if threads > 1 {
             self.run_together(partitions, threads, stretch)
         } else {
             self.run_in_turn(partitions, stretch)
         };
-        self.density = (fired(partitions) - before) / stretch.windows().max(1);
+        let events = fired(partitions) - before;
+        self.density = events / stretch.windows().max(1);
+        self.measure(events, stretch.done());
         self.threaded_windows += if threads > 1 { stretch.windows() } else { 0 };
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
             count.on_measured(hops(partitions) - hops_before, stretch.seconds());
@@ -158,6 +180,35 @@ impl Windows {
         let ended = stretch.ended();
         self.mail = stretch.deliver(partitions);
         ended
+    }
+
+    /// Chooses whether the next stretch has long time windows. Returns the stages of these windows; `None` if windows are short.
+    fn choose_length(&mut self, partitions: &mut [Partition]) -> Option<Arc<Stages>> {
+        let stages = self.stages.as_ref()?;
+        let is_worth = match self.execution {
+            Execution::Adaptive => self.per_stage >= DENSE as f64,
+            Execution::Events => false,
+            Execution::Windows => true,
+        };
+        if is_worth != std::mem::replace(&mut self.are_long, is_worth) {
+            let window = if is_worth { stages.turns.window } else { stages.short };
+            partitions.iter_mut().for_each(|partition| partition.set_window(window, self.now));
+        }
+        if is_worth {
+            partitions.iter_mut().for_each(|partition| partition.run_by_window(self.now));
+        }
+        is_worth.then(|| Arc::clone(stages))
+    }
+
+    /// Records the number of events of a stretch that ended at the time `until`.
+    fn measure(&mut self, events: u64, until: Instant) {
+        if let Some(stages) = &self.stages
+            && until > self.now
+        {
+            let time = until - self.now;
+            self.per_stage = events as f64 * stages.mean_length().0 as f64 / time.0 as f64;
+            self.now = until;
+        }
     }
 
     /// Runs a stretch (series of time windows) on `threads` threads. Each thread runs its share of the partitions.
@@ -258,13 +309,14 @@ mod tests {
         let captures = captures.expect("nothing is opened");
         let build = |site| {
             let mut world =
-                world::World::new(experiment, Some(&division), site, &captures, Execution::Events);
+                world::World::new(experiment, Some(&division), None, site, &captures, Execution::Events);
             let mut queue = EventQueue::new(horizon);
             world.start(experiment, &mut queue);
             Partition::new(world, queue, Arc::default())
         };
         let partitions = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
-        let mut windows = Windows::new(experiment, division, Instant(20_000_000_000), horizon);
+        let mut windows =
+            Windows::new(experiment, division, None, Execution::Events, Instant(20_000_000_000), horizon);
         windows.density = DENSE;
         (partitions, windows)
     }
@@ -355,7 +407,8 @@ mod tests {
         let experiment = parse(TWO_SWITCHES, &[]);
         for threads in [1, 2] {
             let division = Division::new(&experiment, threads).expect("it has two switches");
-            let mut windows = Windows::new(&experiment, division, Instant(1), Duration(1));
+            let mut windows =
+                Windows::new(&experiment, division, None, Execution::Events, Instant(1), Duration(1));
             windows.adapt_threads(2);
             assert_eq!(windows.adapts_threads(), threads > 1);
         }
@@ -367,8 +420,13 @@ mod tests {
         let begun = |events, seconds| {
             let (partitions, mut windows) = two_partitions(&experiment);
             let limits = Limits { events, seconds, search: Instant::MAX };
-            let stretch =
-                Stretch::new(&partitions, Barrier::new(1, 0), limits, std::mem::take(&mut windows.mail));
+            let stretch = Stretch::new(
+                &partitions,
+                Barrier::new(1, 0),
+                limits,
+                std::mem::take(&mut windows.mail),
+                None,
+            );
             thread::sleep(std::time::Duration::from_millis(2));
             stretch.open(windows.schedule.as_mut().expect(HANDED_BACK), 0);
             (stretch.until().is_some(), stretch.windows())
@@ -385,7 +443,7 @@ mod tests {
         let (mut partitions, mut windows) = two_partitions(&experiment);
         let limits = Limits { events: u64::MAX, seconds: None, search: Instant::MAX };
         let mail = std::mem::take(&mut windows.mail);
-        let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail);
+        let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail, None);
         stretch.open(windows.schedule.as_mut().expect(HANDED_BACK), 0);
         let until = stretch.until().expect("flows begin");
         // All events of the window happen at the first visits.

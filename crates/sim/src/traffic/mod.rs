@@ -22,6 +22,8 @@ pub(crate) struct Traffic {
     pub(crate) arrived: u32,
     /// Number of arrived flows that have a finite size.
     pub(crate) finite: u64,
+    /// Number of flows whose last byte has reached a receiver of this world.
+    pub(crate) received: u64,
     /// Choice of the flows to trace.
     pub(crate) choices: FlowChoices,
     names: Names,
@@ -143,7 +145,7 @@ impl Traffic {
         };
         let sources = experiment.workloads_at(&hosts).into_iter().zip(experiment.reacts()).map(source);
         let choices = FlowChoices::new(experiment);
-        Self { sources: sources.collect(), arrived: 0, finite: 0, choices, names, ranks }
+        Self { sources: sources.collect(), arrived: 0, finite: 0, received: 0, choices, names, ranks }
     }
 
     /// Returns whether a workload is in the selection.
@@ -154,6 +156,12 @@ impl Traffic {
     /// Returns the number of workloads that will generate further flows without first being notified of a flow's progress.
     pub(crate) fn busy(&self) -> u64 {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
+    }
+
+    /// Returns whether a finite flow has been drawn and has not yet arrived.
+    pub(crate) fn expects_finite(&self) -> bool {
+        let expected = self.sources.iter().flatten().filter_map(|source| source.next.as_ref());
+        expected.into_iter().any(|flow| flow.size.is_some())
     }
 
     /// Returns the records of queries for each workload; an empty slice for a workload that is not in this selection.
@@ -202,6 +210,7 @@ impl Traffic {
 
     /// Notifies a flow's workload that the flow's last byte has reached the receiver.
     pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
+        self.received += 1;
         if let Some(leg) = flow.leg {
             self.tell(flow, queue, |workload, now| workload.on_complete(leg, now));
         }

@@ -15,10 +15,15 @@ pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left 
 }
 
 /// Returns the results of a run with this execution.
-pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64) -> Left {
+pub(crate) fn executed(
+    experiment: &Experiment,
+    division: Option<Division>,
+    execution: Execution,
+    step: u64,
+) -> Left {
     let mut files = Files::default();
     let open = |name: &str| files.open(name);
-    let simulation = Simulation::executed(experiment.clone(), None, execution, open);
+    let simulation = Simulation::executed(experiment.clone(), division, execution, open);
     left(simulation.expect("memory takes it"), step, &files)
 }
 

@@ -70,7 +70,7 @@ fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
     let experiment = star(SCENARIO);
     let site = Site::all(&experiment, None).remove(0);
     let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
-    let mut world = World::new(&experiment, None, site, &captures, Execution::Adaptive);
+    let mut world = World::new(&experiment, None, None, site, &captures, Execution::Adaptive);
     let seen = Arc::new(AtomicU64::new(0));
     let agent = Credits { left: 5, next: None, seen: Arc::clone(&seen) };
     world.hosts.install(HostId(0), Nic::new(false, Inboxes::new(None, 0), Some(Box::new(agent))));

@@ -12,6 +12,7 @@ use crate::network::Network;
 use crate::network::division::{self, Division};
 use crate::network::event::Ranks;
 use crate::network::site::Site;
+use crate::network::stages::Stages;
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 use crate::run::world::World;
@@ -26,10 +27,11 @@ use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Here, Names, Traffic};
 
 impl World {
-    /// Builds the world of one site. The ports of the site record the packets that `captures` requests.
+    /// Builds the world of one site. `stages` are the stages of long time windows, if such windows are possible. The ports of the site record the packets that `captures` requests.
     pub(crate) fn new(
         experiment: &Experiment,
         division: Option<&Division>,
+        stages: Option<&Stages>,
         site: Site,
         captures: &Captures,
         execution: Execution,
@@ -37,7 +39,7 @@ impl World {
         let seed = experiment.seed;
         let ranks = Ranks::new(seed);
         let window = division::window(experiment);
-        let mut network = Network::of(experiment, &site, ranks, window);
+        let mut network = Network::of(experiment, &site, ranks, window, stages);
         let mut exits = Exits::default();
         let here = division
             .map_or(0, |division| site.nodes.numbers().next().map_or(0, |node| division.partition_of(node)));

@@ -1,7 +1,9 @@
 //! Advances a world in time, event by event or in time windows.
 
-use shallows_core::Instant;
+use std::ops::Range;
+
 use shallows_core::event::{self, EventQueue};
+use shallows_core::{Duration, Instant};
 
 use crate::network::event::Event;
 use crate::run::world::World;
@@ -54,6 +56,34 @@ impl World {
             self.visit_switches(end, queue);
         }
         true
+    }
+
+    /// Changes the length of time windows. All events before `now` must have fired.
+    pub(crate) fn set_window(&mut self, window: Duration, now: Instant, queue: &EventQueue<Event>) {
+        self.outside.network.set_window(window, now);
+        self.pace.note(self.events(queue), self.outside.network.visits(), queue.now());
+    }
+
+    /// Starts to run switches in time windows, unless they already do. All events before `now` must have fired.
+    pub(crate) fn run_by_window(&mut self, now: Instant, queue: &mut EventQueue<Event>) {
+        if !self.outside.network.goes_by_window() {
+            let (network, mut around) = self.driving(queue);
+            network.run_by_window(now, &mut around);
+        }
+    }
+
+    /// Opens the long window that ends at `until`, unless it is already open.
+    pub(crate) fn open_long_window(&mut self, until: Instant) {
+        self.outside.network.open_window(until);
+    }
+
+    /// Runs a stage of the open long window up to `until`. The stage consists of these steps of the window.
+    pub(crate) fn run_stage(&mut self, steps: Range<usize>, until: Instant, queue: &mut EventQueue<Event>) {
+        if steps.start == 0 {
+            self.run_hosts(queue, until);
+        }
+        let (network, mut around) = self.driving(queue);
+        network.run_steps(steps, until, &mut around);
     }
 
     /// Runs the hosts up to the time `end` in the current time window, or until the run is finished. Arriving packets are processed without
@@ -148,7 +178,6 @@ impl World {
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::Duration;
     use shallows_measure::Captures;
     use shallows_scenario::Experiment;
 
@@ -162,7 +191,7 @@ mod tests {
     fn started(experiment: &Experiment, execution: Execution) -> (World, EventQueue<Event>) {
         let site = Site::all(experiment, None).remove(0);
         let captures = Captures::simulated(experiment, nowhere).expect("nowhere takes everything");
-        let mut world = World::new(experiment, None, site, &captures, execution);
+        let mut world = World::new(experiment, None, None, site, &captures, execution);
         let mut queue = EventQueue::new(Duration::from_micros(10));
         world.start(experiment, &mut queue);
         (world, queue)
