@@ -272,7 +272,7 @@ mod tests {
 
     /// Returns the packets that arrive in the open time window, each with its bucket. Puts later packets back into the calendar.
     fn visit(calendar: &mut Calendar<u32>) -> Vec<(u32, u64)> {
-        let end = calendar.start() + WINDOW;
+        let end = calendar.start() + calendar.window();
         let mut found = Vec::new();
         for turn in TURNS_OF_TEST {
             let due = calendar.take_due(turn);
@@ -410,6 +410,32 @@ mod tests {
         assert_eq!(times(&calendar.take_all()), [501, 9_000, 70_000]);
         assert_eq!((calendar.len(), calendar.not_before()), (0, Instant::MAX));
         assert!(calendar.due.iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn packets_stay_in_their_buckets_if_the_length_of_windows_changes() {
+        let mut calendar = empty(Duration(10_000));
+        calendar.open(Instant(2_000));
+        for (number, at) in [(0, 3_100), (2, 4_900), (1, 5_000), (0, 7_499), (0, 7_500), (1, 200_000)] {
+            calendar.place(number, arriving(at, 0));
+        }
+        calendar.set_window(Duration(2_500), Instant(3_000));
+        assert_eq!((calendar.window(), calendar.start()), (Duration(2_500), Instant(2_500)));
+        let mut windows = Vec::new();
+        while calendar.len() > 0 {
+            let first = calendar.not_before();
+            calendar.open(first);
+            windows.extend(Some(visit(&mut calendar)).filter(|found| !found.is_empty()));
+        }
+        assert_eq!(
+            windows,
+            [
+                vec![(0, 3_100), (2, 4_900)],
+                vec![(0, 7_499), (1, 5_000)],
+                vec![(0, 7_500)],
+                vec![(1, 200_000)]
+            ]
+        );
     }
 
     #[test]

@@ -69,3 +69,101 @@ impl Stages {
         multiples.chain(changes).min().unwrap_or(Instant::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::parse;
+
+    const LEAF_SPINE: &str = "kind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = '10Gbps'\nlink_delay = '2us'";
+
+    const DUMBBELL: &str =
+        "kind = 'dumbbell'\nleft = 2\nright = 2\nrate = '10Gbps'\nbottleneck_delay = '2us'";
+
+    const INCAST: &str = "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 3\nsize = '1KB'\n";
+
+    /// Returns a network whose ports share no memory, with this delay of hosts.
+    fn network(topology: &str, delay: &str, rest: &str) -> Experiment {
+        let buffer = "kind = 'static-partition', per_port = '100KB'";
+        let switch = format!("[switch]\nbuffer = {{ {buffer} }}\n");
+        parse(&format!("[topology]\n{topology}\nhost_delay = '{delay}'\n{switch}{rest}"), &[])
+    }
+
+    /// Returns the stages of a network that is divided into at most this number of partitions.
+    fn stages(experiment: &Experiment, partitions: u32) -> Option<Stages> {
+        Stages::new(experiment, &Division::new(experiment, partitions).expect("switches are connected"))
+    }
+
+    #[test]
+    fn each_turn_of_ports_that_send_to_another_partition_ends_a_stage() {
+        let experiment = network(LEAF_SPINE, "9us", INCAST);
+        // Each of two partitions has a leaf and a spine. Ports of leaves to spines have the first turn, ports of spines the second, and
+        // ports to hosts the third.
+        let of_fabric = stages(&experiment, 2).expect("windows of 11 us");
+        assert_eq!(of_fabric.steps, [0..1, 1..2, 2..3]);
+        assert_eq!(of_fabric.turns.window, Duration::from_micros(11));
+        assert_eq!(
+            (of_fabric.mean_length(), of_fabric.short),
+            (Duration(3_666_666), Duration::from_micros(2))
+        );
+        // One turn leads to the other switch, and one to hosts.
+        let experiment = network(DUMBBELL, "9us", INCAST);
+        assert_eq!(stages(&experiment, 2).expect("windows of 9 us and more").steps, [0..1, 1..2]);
+    }
+
+    #[test]
+    fn turns_without_an_exchange_of_packets_are_part_of_the_next_stage() {
+        // Switches w, x, y and z are in a row. Hosts are at w and z.
+        let row = "kind = 'graph'\nhosts = ['a', 'b', 'c', 'd']\nswitches = ['w', 'x', 'y', 'z']\nrate = '10Gbps'\nlink_delay = '2us'\n\
+                   links = [{ between = ['a', 'w'] }, { between = ['b', 'w'] }, { between = ['c', 'z'] }, { between = ['d', 'z'] }, \
+                   { between = ['w', 'x'] }, { between = ['x', 'y'] }, { between = ['y', 'z'] }]";
+        let experiment = network(row, "9us", INCAST);
+        let division = Division::new(&experiment, 2).expect("switches are connected");
+        assert_eq!([4, 5, 6, 7].map(|node| division.partition_of(node)), [0, 0, 1, 1]);
+        // Only ports with the second turn send to the other partition: that of x to y, and that of y to x.
+        assert_eq!(stages(&experiment, 2).expect("windows of 11 us").steps, [0..2, 2..4]);
+        let four = Division::in_pieces(&experiment, 1, 0).expect("switches are connected");
+        assert_eq!(
+            Stages::new(&experiment, &four).expect("windows of 11 us").steps,
+            [0..1, 1..2, 2..3, 3..4]
+        );
+    }
+
+    #[test]
+    fn windows_are_long_only_if_that_saves_exchanges_of_packets_and_no_flow_can_end_without_a_packet() {
+        let of = |delay, partitions| stages(&network(LEAF_SPINE, delay, INCAST), partitions).is_some();
+        assert!(of("9us", 2));
+        assert!(!of("9us", 1), "a network with one partition exchanges no packets");
+        // Delays of hosts are 6 us, and 6.000003 us.
+        assert!(!of("4us", 2), "three exchanges in 6 us are one exchange in 2 us");
+        assert!(of("4000003ps", 2));
+        let queue_pairs = format!("[roce]\n{INCAST}transport = 'roce'\n");
+        assert!(stages(&network(LEAF_SPINE, "9us", &queue_pairs), 2).is_none());
+        let unbounded =
+            "[[workload]]\nkind = 'long-lived'\nsenders = [1]\nreceivers = 2\n[stop]\nat = '1ms'\n";
+        assert!(stages(&network(LEAF_SPINE, "9us", &[&queue_pairs, unbounded].concat()), 2).is_some());
+    }
+
+    #[test]
+    fn no_long_window_contains_a_sample_a_record_of_a_port_or_a_change() {
+        let rest = format!(
+            "[measure]\nsample_queues = '20us'\ntraces = [{{ ports = ['leaf0->*'], every = '70us' }}]\n{INCAST}"
+        );
+        let experiment = network(LEAF_SPINE, "9us", &rest);
+        let mut stages = stages(&experiment, 2).expect("windows of 11 us");
+        stages.changes = vec![Instant(130_000_000), Instant(130_000_001)];
+        for (first, stop) in [
+            (0, 0),
+            (1, 20_000_000),
+            (20_000_000, 20_000_000),
+            (60_000_001, 70_000_000),
+            (120_000_001, 130_000_000),
+            (130_000_001, 130_000_001),
+            (130_000_002, 140_000_000),
+        ] {
+            assert_eq!(stages.next_stop(Instant(first)), Instant(stop), "from {first}");
+        }
+        stages.intervals.clear();
+        assert_eq!(stages.next_stop(Instant(130_000_002)), Instant::MAX);
+    }
+}

@@ -185,3 +185,30 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::fabric;
+
+    #[test]
+    fn a_run_may_end_soon_if_all_flows_have_arrived_and_their_receivers_have_all_bytes() {
+        let experiment = fabric(&[("workload.0.load", "0.8")]);
+        let division = Division::new(&experiment, 2).expect("switches are connected");
+        let (limit, horizon) = (Instant(u64::MAX / 2), Duration::from_micros(10));
+        let mut schedule = Schedule::new(&experiment, division, limit, horizon);
+        let counts = |flows_received| RunCounts {
+            flows_started: 2,
+            flows_completed: 0,
+            flows_received,
+            busy: 0,
+            under_way: 0,
+        };
+        assert!(!schedule.may_end_soon(|| counts(2)), "300 flows have yet to arrive");
+        schedule.draw(limit, &Mail::new(2));
+        assert!(!schedule.may_end_soon(|| counts(301)));
+        assert!(schedule.may_end_soon(|| counts(302)));
+        schedule.ends_on_completion = false;
+        assert!(!schedule.may_end_soon(|| counts(302)), "it ends at a time");
+    }
+}

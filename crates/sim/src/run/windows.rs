@@ -302,21 +302,22 @@ mod tests {
     "#;
 
     /// Divides the network of `TWO_SWITCHES` for two threads, and returns the two partitions at time zero.
-    fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
+    fn two_partitions(experiment: &Experiment, execution: Execution) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
+        let stages = Stages::new(experiment, &division).map(Arc::new);
         let horizon = Duration::from_micros(10);
         let captures = Captures::simulated(experiment, |_| unreachable!("no captures"));
         let captures = captures.expect("nothing is opened");
         let build = |site| {
             let mut world =
-                world::World::new(experiment, Some(&division), None, site, &captures, Execution::Events);
+                world::World::new(experiment, Some(&division), stages.as_deref(), site, &captures, execution);
             let mut queue = EventQueue::new(horizon);
             world.start(experiment, &mut queue);
             Partition::new(world, queue, Arc::default())
         };
         let partitions = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
         let mut windows =
-            Windows::new(experiment, division, None, Execution::Events, Instant(20_000_000_000), horizon);
+            Windows::new(experiment, division, stages, execution, Instant(20_000_000_000), horizon);
         windows.density = DENSE;
         (partitions, windows)
     }
@@ -325,7 +326,7 @@ mod tests {
     fn a_partition_that_panics_ends_the_others_and_is_heard() {
         let experiment = parse(TWO_SWITCHES, &[]);
         for broken in [0, 1] {
-            let (mut partitions, mut windows) = two_partitions(&experiment);
+            let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
             let sites = Site::all(&experiment, Some(windows.division()));
             let last = sites[broken].links.numbers().last().expect("links leave every node");
             let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
@@ -339,7 +340,7 @@ mod tests {
     #[test]
     fn threads_stand_by_between_two_stretches() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         assert_eq!(windows.crew.threads(), [], "nobody stands by before there is work for two");
         let mut known = Vec::new();
         for stretch in 0..3 {
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn each_stretch_records_its_mean_number_of_events_per_window() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         for stretch in 0..3 {
             let is_dense = stretch != 1;
             windows.density = if is_dense { DENSE } else { DENSE - 1 };
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn a_stretch_on_several_threads_may_have_more_events_than_one_on_one_thread() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         windows.density = 0;
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
         let in_turn = fired(&partitions);
@@ -384,9 +385,29 @@ mod tests {
     }
 
     #[test]
+    fn windows_are_long_if_a_stage_has_many_events() {
+        // Windows can be 10 us long instead of 1 us. A packet takes 0.12 us on a link at 100 Gb/s, and 12 us at 1 Gb/s.
+        for (rate, execution, are_long) in [
+            ("100Gbps", Execution::Adaptive, [false, true, true]),
+            ("1Gbps", Execution::Adaptive, [false, false, false]),
+            ("100Gbps", Execution::Events, [false, false, false]),
+            ("1Gbps", Execution::Windows, [true, true, true]),
+        ] {
+            let sets =
+                [("topology.rate", rate), ("topology.host_delay", "9us"), ("topology.link_delay", "1us")];
+            let experiment = parse(TWO_SWITCHES, &sets);
+            let (mut partitions, mut windows) = two_partitions(&experiment, execution);
+            for expected in are_long {
+                windows.advance(&mut partitions, 10_000);
+                assert_eq!(windows.are_long, expected, "{rate}, {execution:?}");
+            }
+        }
+    }
+
+    #[test]
     fn the_choice_of_threads_receives_the_packet_hops_of_each_stretch() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         windows.adapt_threads(2);
         let (mut measured, mut most) = (0, 0);
         for _ in 0..20 {
@@ -418,7 +439,7 @@ mod tests {
     fn a_stretch_opens_no_window_after_its_limit_of_events_or_of_wall_time() {
         let experiment = parse(TWO_SWITCHES, &[]);
         let begun = |events, seconds| {
-            let (partitions, mut windows) = two_partitions(&experiment);
+            let (partitions, mut windows) = two_partitions(&experiment, Execution::Events);
             let limits = Limits { events, seconds, search: Instant::MAX };
             let stretch = Stretch::new(
                 &partitions,
@@ -440,7 +461,7 @@ mod tests {
     #[test]
     fn a_partition_without_an_event_or_mail_in_a_window_is_not_visited() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut partitions, mut windows) = two_partitions(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         let limits = Limits { events: u64::MAX, seconds: None, search: Instant::MAX };
         let mail = std::mem::take(&mut windows.mail);
         let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail, None);
