@@ -22,6 +22,8 @@ pub(crate) struct Schedule {
     limit: Instant,
     ends_on_completion: bool,
     ending: Ending,
+    /// Last instant of the windows so far; `None` before the first window.
+    opened: Option<Instant>,
     /// Whether the run is over because all its traffic has ended.
     finished: bool,
 }
@@ -87,6 +89,7 @@ impl Schedule {
             limit,
             ends_on_completion: experiment.stop.on_completion,
             ending: Ending::new(experiment),
+            opened: None,
             finished: false,
         }
     }
@@ -146,10 +149,11 @@ impl Schedule {
                 }
             }
         };
-        if let Next::Window(until) | Next::AtOnce(until) = next
-            && arrival <= until
-        {
-            self.draw(until, mail);
+        if let Next::Window(until) | Next::AtOnce(until) = next {
+            self.opened = self.opened.max(Some(until));
+            if arrival <= until {
+                self.draw(until, mail);
+            }
         }
         next
     }
@@ -169,7 +173,10 @@ impl Schedule {
     /// `first`.
     fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
-        open + state.busy == 0 && self.ending.is_over(state.under_way, first)
+        // A long window may end within a step, and the run ends at the end of a step.
+        let is_step_over =
+            self.opened.is_none_or(|opened| first > self.ending.step_end(opened).min(self.limit));
+        open + state.busy == 0 && is_step_over && self.ending.is_over(state.under_way, first)
     }
 
     /// Draws the flows that arrive by `until`, and announces each to the partitions of its sender and receiver.
@@ -210,5 +217,26 @@ mod tests {
         assert!(schedule.may_end_soon(|| counts(302)));
         schedule.ends_on_completion = false;
         assert!(!schedule.may_end_soon(|| counts(302)), "it ends at a time");
+    }
+
+    #[test]
+    fn a_run_is_over_only_at_the_end_of_a_step() {
+        // A step is 50 us long.
+        let experiment = fabric(&[("workload.0.load", "0.8")]);
+        let division = Division::new(&experiment, 2).expect("switches are connected");
+        let horizon = Duration::from_micros(10);
+        let mut schedule = Schedule::new(&experiment, division, Instant(390_000_000), horizon);
+        let complete =
+            RunCounts { flows_started: 9, flows_completed: 9, flows_received: 9, busy: 0, under_way: 0 };
+        let mut is_over = |opened: Option<u64>, first| {
+            schedule.opened = opened.map(Instant);
+            schedule.is_over(&complete, Instant(first))
+        };
+        assert!(is_over(None, 0), "no window has been opened");
+        assert!(!is_over(Some(121_000_000), 149_999_999));
+        assert!(is_over(Some(121_000_000), 150_000_000));
+        assert!(is_over(Some(149_999_999), 150_000_000));
+        assert!(!is_over(Some(371_000_000), 390_000_000));
+        assert!(is_over(Some(371_000_000), 390_000_001), "the run ends before the end of the step");
     }
 }
