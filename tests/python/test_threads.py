@@ -129,9 +129,12 @@ def test_a_plan_says_how_a_run_is_divided_or_why_not(fabric: Path, shell: Shell)
     # Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 2. So 12 on either of two threads.
     assert division_in_words(Source.read(fabric).parse(), 2) == (
         "on 2 threads where much happens at once, at most 2 times as fast; "
-        "they meet every 10 µs of simulated time"
+        "they meet about every 10 µs of simulated time"
     )
     assert division_in_words(Source.read(fabric).parse(), 1) == "on one thread"
+    # Links to hosts have 20.2 us, and threads exchange packets three times in a window of this length.
+    fig9 = Source.read(Path("experiments/mq-ecn/fig9-as-made.toml")).parse()
+    assert division_in_words(fig9, 2).endswith("they meet about every 6.73 µs of simulated time")
     assert "it runs on" in shell("plan", fabric).stdout
     fabric.write_text(FABRIC.replace('uplink_delay = "10us"', 'uplink_delay = "0us"'))
     assert "a link between switches has no delay" in shell("plan", fabric).stdout

@@ -9,7 +9,7 @@ use pyo3::types::PyBool;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Simulation, Sink, footprint};
+use shallows_sim::{Division, Simulation, Sink, footprint, time_between_exchanges};
 
 use crate::defect::{ScenarioError, guard};
 use crate::interrupt::interruptible;
@@ -129,15 +129,15 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// Returns the division of the run among up to `threads` threads as JSON. The keys are `threads`, `partitions`, `window_us` (simulated
-    /// time for which partitions run independently of each other) and `evenness` (mean number of links per thread divided by the largest).
+    /// Returns the division of the run among up to `threads` threads as JSON. The keys are `threads`, `partitions`, `window_us` (mean
+    /// simulated time for which partitions run independently of each other, if the network has many packets) and `evenness` (mean number of links per thread divided by the largest).
     /// If the run cannot be divided, the only key is `undivided`, with the reason.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({
                 "threads": division.threads(),
                 "partitions": division.partitions(),
-                "window_us": division.window().as_micros_f64(),
+                "window_us": time_between_exchanges(&self.0, &division).as_micros_f64(),
                 "evenness": division.evenness(),
             }),
             Err(undivided) => json!({"undivided": undivided.to_string()}),

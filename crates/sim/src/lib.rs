@@ -13,6 +13,7 @@ mod traffic;
 pub use hosts::pool::Pool;
 pub use network::division::{Division, Undivided, partition_window};
 pub use network::link::Target;
+pub use network::stages::time_between_exchanges;
 pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};
 pub use run::simulation::{Progress, Simulation, nowhere};

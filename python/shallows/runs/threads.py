@@ -52,5 +52,5 @@ def division_in_words(experiment: _core.Experiment, threads: int) -> str:
     most = division["threads"] * division["evenness"]
     return (
         f"on {division['threads']} threads where much happens at once, at most {most:.2g} times as fast; "
-        f"they meet every {division['window_us']:g} µs of simulated time"
+        f"they meet about every {division['window_us']:.3g} µs of simulated time"
     )

@@ -2,6 +2,7 @@
 //!
 //! Only links between switches connect partitions. An event in one partition therefore takes at least the shortest delay of these links to
 //! affect another partition. Partitions run independently for that time, a *time window*.
+//! Windows can be longer if partitions exchange packets within a window ([`crate::network::stages`]).
 
 use std::fmt;
 
@@ -58,7 +59,7 @@ impl fmt::Display for Undivided {
     }
 }
 
-/// Returns the length of a time window: the shortest delay of a link between switches.
+/// Returns the length of a short time window: the shortest delay of a link between switches.
 ///
 /// # Errors
 ///
@@ -205,7 +206,7 @@ impl Division {
         self.partition_of[node as usize]
     }
 
-    /// Returns the length of a time window.
+    /// Returns the length of a short time window.
     pub fn window(&self) -> Duration {
         self.window
     }

@@ -26,6 +26,11 @@ pub(crate) struct Stages {
     changes: Vec<Instant>,
 }
 
+/// Returns the mean simulated time between two exchanges of packets by partitions, if many packets are in the network.
+pub fn time_between_exchanges(experiment: &Experiment, division: &Division) -> Duration {
+    Stages::new(experiment, division).map_or(division.window(), |stages| stages.mean_length())
+}
+
 impl Stages {
     /// Returns the stages of the long windows of a network with this division. `None` in each of these cases:
     ///

@@ -3,7 +3,8 @@
 use crate::network::division::Division;
 use crate::run::partition::Partition;
 
-/// Lengths of a run's critical path on different numbers of cores: the number of events of the busiest core, summed over all time windows.
+/// Lengths of a run's critical path on different numbers of cores: the number of events of the busiest core, summed over all time windows. Each
+/// stage of a long window counts as a window.
 ///
 /// The speed-up over one core is at most the number of all events divided by this sum. The real speed-up is smaller, because barriers and
 /// the exchange of packets take time. The bound assumes that all events take the same time.

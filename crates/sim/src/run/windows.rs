@@ -1,8 +1,9 @@
 //! Runs the partitions of a network in time windows, on one thread or several.
 //!
-//! Simulated time is divided into windows. A window is as long as the shortest delay between two partitions. Within a window, partitions
-//! run independently, because packets to other partitions arrive in a later window. Between two windows, the flows of the next window are
-//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the number of threads.
+//! Simulated time is divided into windows. Usually, a window is as long as the shortest delay between two partitions. Within such a window,
+//! partitions run independently, because packets to other partitions arrive in a later window. A long window has several stages, and
+//! partitions exchange packets after each stage ([`crate::network::stages`]). Between two windows, the flows of the next window are drawn, and
+//! the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the number of threads.
 
 use std::num::NonZero;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use shallows_scenario::Experiment;
 
 use super::{Simulation, share};
 use crate::network::division::Division;
-use crate::network::stages::Stages;
+use crate::network::stages::time_between_exchanges;
 use crate::run::restarts::{Done, Restarts};
 use crate::run::windows::DENSE;
 use crate::run::world::pace::Execution;
@@ -37,8 +37,7 @@ impl Simulation {
             built.adapt_threads(threads);
             return Ok(built);
         };
-        let window =
-            Stages::new(&experiment, &several).map_or(several.window(), |stages| stages.mean_length());
+        let window = time_between_exchanges(&experiment, &several);
         let mut built = Self::build(experiment, one, Execution::default(), captures, threads);
         built.restarts = Some(Restarts::new(several.threads(), window));
         Ok(built)
