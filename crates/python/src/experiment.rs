@@ -130,7 +130,8 @@ impl PyExperiment {
     }
 
     /// Returns the division of the run among up to `threads` threads as JSON. The keys are `threads`, `partitions`, `window_us` (mean
-    /// simulated time for which partitions run independently of each other, if the network has many packets) and `evenness` (mean number of links per thread divided by the largest).
+    /// simulated time for which partitions run independently of each other, if the network has many packets) and `evenness` (mean number of
+    /// links per thread divided by the largest).
     /// If the run cannot be divided, the only key is `undivided`, with the reason.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {

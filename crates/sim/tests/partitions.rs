@@ -8,7 +8,9 @@ use crate::common;
 use crate::common::left::{assert_alike, executed, finished, in_partitions};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
-use shallows_sim::{Division, Execution, Simulation, Undivided, nowhere, partition_window};
+use shallows_sim::{
+    Division, Execution, Simulation, Undivided, nowhere, partition_window, time_between_exchanges,
+};
 use shallows_switch::port::DropReason;
 
 /// Scenario with all kinds of random draws, observers and stop conditions, on three leaves and two spines.
@@ -332,7 +334,7 @@ fn events_and_windows_give_the_same_bytes() {
     let [none, short, long] = ["0us", "3us", "6us"].map(|delay| ("topology.host_delay", delay));
     // Windows have 1 us. With a delay of hosts, they have 4 us, and spines have two turns in each: one of 3 us, and one of 1 us. If no ports
     // share memory, they have 7 us, and ports run in the order in which packets pass through them.
-    let apart = [long, ("switch.buffer.ports_per_pool", "1"), ("topology.uplink_delay", "1us")];
+    let apart = [long, ("switch.buffer.ports_per_pool", "1"), ("topology.uplink_delay", "300ns")];
     let networks: [Sets<'_>; 3] = [&[none], &[short], &apart];
     let all = cases.iter().flat_map(|&case| networks.map(|network| (case, network)));
     for ((name, text, sets), network) in all.chain([(fat_tree, &[long] as Sets<'_>)]) {
@@ -347,6 +349,11 @@ fn events_and_windows_give_the_same_bytes() {
         assert_alike(name, &events, &adaptive);
         for threads in [1, 3] {
             let division = Division::in_pieces(&experiment, threads, 0).expect("switches are connected");
+            // There are three exchanges of packets in 7 us, and four more at each record or sample.
+            let is_long =
+                (network.len() > 1 || name.starts_with("fat tree")) && !name.starts_with("changing,");
+            let exchanges = time_between_exchanges(&experiment, &division);
+            assert_eq!(exchanges > division.window(), is_long, "{name}: {exchanges:?}");
             let windows = executed(&experiment, Some(division), Execution::Windows, 777);
             assert_alike(&format!("{name}, partitions on {threads} threads"), &events, &windows);
         }
@@ -439,4 +446,42 @@ fn a_packet_that_waits_at_a_nic_when_the_last_flow_completes_is_sent() {
     let [events, windows] =
         [Execution::Events, Execution::Windows].map(|way| executed(&experiment, None, way, 50_000));
     assert_alike("waiting at a NIC", &events, &windows);
+}
+
+/// Two leaves with two hosts each, whose ports share no memory. Delays between switches are 1.1 us, and those of hosts 9 us.
+const APART: &str = "host.jitter = 'off'\n[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = '10Gbps'\n\
+                     link_delay = '9us'\nuplink_delay = '1100ns'\n\
+                     [switch]\nbuffer = { kind = 'static-partition', per_port = '20KB' }\n[tcp]\n";
+
+/// Checks that a network of this text has the same results event by event as in long windows of partitions, in steps of any length.
+fn assert_alike_in_long_windows(name: &str, text: &str) {
+    let experiment = common::parse(text, &[]);
+    let events = executed(&experiment, None, Execution::Events, 50_000);
+    for threads in [1, 2] {
+        let division = Division::in_pieces(&experiment, threads, 0).expect("switches are connected");
+        assert!(time_between_exchanges(&experiment, &division) > division.window(), "windows can be long");
+        for step in [1, 50_000] {
+            let windows = executed(&experiment, Some(division.clone()), Execution::Windows, step);
+            assert_alike(&format!("{name}, {threads} threads, steps of {step}"), &events, &windows);
+        }
+    }
+}
+
+#[test]
+fn workloads_that_react_to_flows_have_the_same_results_in_long_windows() {
+    let queries = "[[workload]]\nkind = 'partition-aggregate'\nclients = 'all'\nfan_out = 3\nsize = '20KB'\nqueries = 9\n\
+                   arrivals = { kind = 'poisson', mean = '60us' }\n";
+    assert_alike_in_long_windows("queries", &[APART, queries].concat());
+}
+
+#[test]
+fn a_partition_that_was_idle_for_many_long_windows_receives_packets_in_time() {
+    // Hosts 2 and 3, at the second leaf, receive nothing for 3 ms.
+    let incast = |receiver: u32, start: &str| {
+        format!(
+            "[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = {receiver}\nsize = '90KB'\nstart = '{start}'\n"
+        )
+    };
+    let text = [APART, &incast(1, "0s"), &incast(1, "2ms"), &incast(2, "3ms"), &incast(3, "9ms")].concat();
+    assert_alike_in_long_windows("idle", &text);
 }

@@ -1,8 +1,8 @@
 //! Division of a network into partitions that run in parallel.
 //!
 //! Only links between switches connect partitions. An event in one partition therefore takes at least the shortest delay of these links to
-//! affect another partition. Partitions run independently for that time, a *time window*.
-//! Windows can be longer if partitions exchange packets within a window ([`crate::network::stages`]).
+//! affect another partition. Partitions run independently for that time, a *time window*. Windows can be longer if partitions exchange
+//! packets within a window ([`crate::network::stages`]).
 
 use std::fmt;
 

@@ -77,7 +77,7 @@ pub struct Network<T> {
     group_of: Vec<u32>,
     /// For each [`group::Turn`], the groups that may have waiting packets.
     busy: Vec<Busy>,
-    /// Time up to which switches have run in time windows.
+    /// Time up to which switches have run in complete time windows.
     visited: Instant,
     /// Time of the last event at nodes that run in time windows.
     last: Instant,

@@ -9,17 +9,16 @@ use std::ops::Range;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-use crate::network::division::{Division, window};
+use crate::network::division::Division;
+use crate::network::group::Turn;
 use crate::network::turns::{Turns, intervals};
 
 /// Stages of the long windows of a divided network.
 #[derive(Debug)]
 pub(crate) struct Stages {
     pub(crate) turns: Turns,
-    /// Length of a short time window of the network: the shortest delay of a link.
-    pub(crate) short: Duration,
     /// For each stage, the range of indices in `turns.steps`. Hosts run in the first stage, before the ports of switches.
-    pub(crate) steps: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     /// Intervals at which switches are sampled and traced.
     intervals: Vec<Duration>,
     /// Times at which the network changes. Ascending.
@@ -35,43 +34,63 @@ impl Stages {
     /// Returns the stages of the long windows of a network with this division. `None` in each of these cases:
     ///
     /// - The network is not divided.
-    /// - Long windows would have as many exchanges of packets per simulated time as the windows of the division.
+    /// - Long windows would not reduce the number of exchanges of packets per simulated time.
+    /// - The network is large ([`Turns::along_paths`]).
     /// - The run ends when all flows have ended, and queue pairs can end flows without a packet from the receiver.
     pub(crate) fn new(experiment: &Experiment, division: &Division) -> Option<Self> {
         let fails = experiment.stop.on_completion && experiment.has_queue_pairs();
         (division.partitions() > 1 && !fails).then_some(())?;
         let network = &experiment.network;
-        let (turns, short) = (Turns::along_paths(experiment)?, window(experiment)?);
+        let turns = Turns::along_paths(experiment)?;
         let mut sends = vec![false; turns.steps.len()];
         for (link, turn) in network.links.iter().zip(&turns.of_links) {
             if division.partition_of(link.from.0) != division.partition_of(link.to.0) {
-                let step = turns.steps.iter().position(|step| step.turn == *turn);
-                sends[step.expect("only links between switches leave a partition")] = true;
+                // Only links between switches leave a partition, and every turn of switches has one step.
+                sends[turn.index() - Turn::FIRST.index()] = true;
             }
         }
-        let (mut steps, mut start) = (Vec::new(), 0);
+        let (mut ranges, mut start) = (Vec::new(), 0);
         for (step, sends) in sends.into_iter().enumerate() {
             if sends || step + 1 == turns.steps.len() {
-                steps.push(start..step + 1);
+                ranges.push(start..step + 1);
                 start = step + 1;
             }
         }
         let changes = network.epochs().iter().map(|epoch| epoch.at).collect();
-        let stages = Self { turns, short, steps, intervals: intervals(experiment).collect(), changes };
+        let stages = Self { turns, ranges, intervals: intervals(experiment).collect(), changes };
         (stages.mean_length() > division.window()).then_some(stages)
     }
 
-    /// Returns the mean simulated time between two exchanges of packets.
-    pub(crate) fn mean_length(&self) -> Duration {
-        Duration(self.turns.window.0 / self.steps.len() as u64)
+    /// Returns the number of stages of a long window.
+    pub(crate) fn count(&self) -> usize {
+        self.ranges.len()
     }
 
-    /// Returns the first time, `first` or later, at which switches are sampled or traced, or at which the network changes. At such a time,
-    /// switches must have run to this time, so it cannot be within a long window. Returns `Instant::MAX` if there is no such time.
-    pub(crate) fn next_stop(&self, first: Instant) -> Instant {
-        let multiples = self.intervals.iter().map(|every| Instant(first.0.div_ceil(every.0) * every.0));
-        let changes = self.changes.iter().copied().filter(|&change| change >= first);
-        multiples.chain(changes).min().unwrap_or(Instant::MAX)
+    /// Returns the range of steps of a stage. If a window has only one stage, the number of this stage is [`Self::count`].
+    pub(crate) fn steps(&self, stage: usize) -> Range<usize> {
+        self.ranges.get(stage).cloned().unwrap_or(0..self.turns.steps.len())
+    }
+
+    /// Returns the mean simulated time between two exchanges of packets. Each sample or record at an interval splits a long window in two, with a
+    /// short window between them.
+    pub(crate) fn mean_length(&self) -> Duration {
+        let (window, count) = (self.turns.window.0 as f64, self.count() as f64);
+        let records: f64 = self.intervals.iter().map(|every| window / every.0 as f64).sum();
+        Duration((window / (count + records * (count + 1.0))) as u64)
+    }
+
+    /// Returns the first time, `first` or later, at which switches are sampled or traced; `Instant::MAX` if there is none. At this time, the
+    /// switches of all partitions must have run to this time. A long window ends before.
+    pub(crate) fn next_record(&self, first: Instant) -> Instant {
+        let multiple = |every: &Duration| Instant(first.0.div_ceil(every.0).saturating_mul(every.0));
+        self.intervals.iter().map(multiple).min().unwrap_or(Instant::MAX)
+    }
+
+    /// Returns the first time, `first` or later, at which the network changes; `Instant::MAX` if there is none. A long window ends before this
+    /// time, and a window with one stage ends no later, because packets to hosts are taken from their links when a window begins.
+    pub(crate) fn next_change(&self, first: Instant) -> Instant {
+        let after = self.changes.partition_point(|&change| change < first);
+        self.changes.get(after).copied().unwrap_or(Instant::MAX)
     }
 }
 
@@ -105,15 +124,16 @@ mod tests {
         // Each of two partitions has a leaf and a spine. Ports of leaves to spines have the first turn, ports of spines the second, and
         // ports to hosts the third.
         let of_fabric = stages(&experiment, 2).expect("windows of 11 us");
-        assert_eq!(of_fabric.steps, [0..1, 1..2, 2..3]);
+        assert_eq!(of_fabric.ranges, [0..1, 1..2, 2..3]);
         assert_eq!(of_fabric.turns.window, Duration::from_micros(11));
+        let of_steps = [0, 1, 2, 3].map(|stage| of_fabric.steps(stage));
         assert_eq!(
-            (of_fabric.mean_length(), of_fabric.short),
-            (Duration(3_666_666), Duration::from_micros(2))
+            (of_fabric.mean_length(), of_fabric.count(), of_steps),
+            (Duration(3_666_666), 3, [0..1, 1..2, 2..3, 0..3])
         );
         // One turn leads to the other switch, and one to hosts.
         let experiment = network(DUMBBELL, "9us", INCAST);
-        assert_eq!(stages(&experiment, 2).expect("windows of 9 us and more").steps, [0..1, 1..2]);
+        assert_eq!(stages(&experiment, 2).expect("windows of 9 us and more").ranges, [0..1, 1..2]);
     }
 
     #[test]
@@ -126,10 +146,10 @@ mod tests {
         let division = Division::new(&experiment, 2).expect("switches are connected");
         assert_eq!([4, 5, 6, 7].map(|node| division.partition_of(node)), [0, 0, 1, 1]);
         // Only ports with the second turn send to the other partition: that of x to y, and that of y to x.
-        assert_eq!(stages(&experiment, 2).expect("windows of 11 us").steps, [0..2, 2..4]);
+        assert_eq!(stages(&experiment, 2).expect("windows of 11 us").ranges, [0..2, 2..4]);
         let four = Division::in_pieces(&experiment, 1, 0).expect("switches are connected");
         assert_eq!(
-            Stages::new(&experiment, &four).expect("windows of 11 us").steps,
+            Stages::new(&experiment, &four).expect("windows of 11 us").ranges,
             [0..1, 1..2, 2..3, 3..4]
         );
     }
@@ -150,25 +170,28 @@ mod tests {
     }
 
     #[test]
-    fn no_long_window_contains_a_sample_a_record_of_a_port_or_a_change() {
+    fn samples_records_of_ports_and_changes_are_found_from_any_time() {
         let rest = format!(
-            "[measure]\nsample_queues = '20us'\ntraces = [{{ ports = ['leaf0->*'], every = '70us' }}]\n{INCAST}"
+            "[measure]\nsample_queues = '200us'\ntraces = [{{ ports = ['leaf0->*'], every = '700us' }}]\n{INCAST}"
         );
         let experiment = network(LEAF_SPINE, "9us", &rest);
         let mut stages = stages(&experiment, 2).expect("windows of 11 us");
-        stages.changes = vec![Instant(130_000_000), Instant(130_000_001)];
-        for (first, stop) in [
-            (0, 0),
-            (1, 20_000_000),
-            (20_000_000, 20_000_000),
-            (60_000_001, 70_000_000),
-            (120_000_001, 130_000_000),
-            (130_000_001, 130_000_001),
-            (130_000_002, 140_000_000),
+        // Per window of 11 us, three exchanges, and four more for each of the 0.055 and 0.0157 records.
+        assert_eq!(stages.mean_length(), Duration(3_350_739));
+        stages.changes = vec![Instant(1_300), Instant(1_301)];
+        let micros = |us: u64| us * 1_000_000;
+        for (first, record, change) in [
+            (0, 0, 1_300),
+            (1, micros(200), 1_300),
+            (1_300, micros(200), 1_300),
+            (1_301, micros(200), 1_301),
+            (micros(200), micros(200), u64::MAX),
+            (micros(600) + 1, micros(700), u64::MAX),
         ] {
-            assert_eq!(stages.next_stop(Instant(first)), Instant(stop), "from {first}");
+            let found = (stages.next_record(Instant(first)), stages.next_change(Instant(first)));
+            assert_eq!(found, (Instant(record), Instant(change)), "from {first}");
         }
         stages.intervals.clear();
-        assert_eq!(stages.next_stop(Instant(130_000_002)), Instant::MAX);
+        assert_eq!(stages.next_record(Instant(1)), Instant::MAX);
     }
 }

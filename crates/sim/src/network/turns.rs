@@ -84,7 +84,7 @@ impl Turns {
     }
 
     /// Returns the turns along the paths of packets. `None` if packets can pass through units of ports in a circle, and for large networks,
-    /// which are divided into partitions if that is possible. A window is at most as long as the shortest interval of samples and traces,
+    /// whose search for the order would take long. A window is at most as long as the shortest interval of samples and traces,
     /// because each of these splits a window.
     pub(crate) fn along_paths(experiment: &Experiment) -> Option<Self> {
         let network = &experiment.network;

@@ -21,14 +21,14 @@ pub(crate) struct Partition {
     /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, the bodies are in this
     /// partition's world instead.
     store: Arc<Mutex<Packets>>,
-    /// Number of time windows that the partition has run.
+    /// Number of time windows, or stages of long windows, that the partition has run.
     pub(crate) visits: u64,
-    /// Whether the partition's last time window had at least as many events as the partition has links. If so, the next window probably
+    /// Whether the partition's last time window or stage had at least as many events as the partition has links. If so, the next window probably
     /// needs most of the partition's state.
     is_busy: bool,
 }
 
-/// Packets and announced flows that partitions receive in one time window. Other partitions sent them in the previous window. Each
+/// Packets and announced flows that partitions receive in one time window or stage. Other partitions sent them in the previous one. Each
 /// partition has a letterbox.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
@@ -74,8 +74,8 @@ impl Partition {
         self.world.run_by_window(now, &mut self.queue);
     }
 
-    /// Reads letterbox `number` of `mail`, runs until the time `until`, and puts the mail for other partitions into `next_mail`. In a long
-    /// window, runs only these steps of the window, its stage.
+    /// Reads letterbox `number` of `mail`, runs until the time `until`, and puts the mail for other partitions into `next_mail`. `stage` is
+    /// the range of steps to run; `None` in a short window.
     pub(crate) fn run(
         &mut self,
         until: Instant,
@@ -89,17 +89,17 @@ impl Partition {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
         self.world.exchange_packets(&mut packets);
-        if let Some(steps) = stage {
-            self.world.open_long_window(until);
-            self.read_into(mail, number);
-            self.world.run_stage(steps, until, &mut self.queue);
-        } else {
-            self.read_into(mail, number);
-            self.world.run(&mut self.queue, until, u64::MAX);
+        if stage.is_some() {
+            self.world.open_window(until);
+        }
+        self.read_into(mail, number);
+        match stage {
+            Some(steps) => self.world.run_stage(steps, until, &mut self.queue),
+            None => _ = self.world.run(&mut self.queue, until, u64::MAX),
         }
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
-            // The partition of the receiver reads the announcement in the next time window, before packets of the flow arrive there.
+            // The partition of the receiver reads the announcement in the next time window or stage, before packets of the flow arrive there.
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));

@@ -30,7 +30,7 @@ pub(crate) struct Restarts {
     pub(crate) discarded: f64,
     /// Time of the last restart, or of the start of the run.
     begun: Clock,
-    /// Number of events and simulated time at the last call of [`Self::events_per_window`].
+    /// Number of events and simulated time at the last call of [`Self::events_per_exchange`].
     seen: (u64, Instant),
 }
 
@@ -104,8 +104,8 @@ impl Restarts {
         Some(1 + free)
     }
 
-    /// Returns the mean number of events per time window since the last call. `events` is the number of events up to the time `now`.
-    pub(crate) fn events_per_window(&mut self, events: u64, now: Instant) -> f64 {
+    /// Returns the mean number of events between two exchanges of packets since the last call. `events` is the number of events up to the time `now`.
+    pub(crate) fn events_per_exchange(&mut self, events: u64, now: Instant) -> f64 {
         let (before, begun) = std::mem::replace(&mut self.seen, (events, now));
         (events - before) as f64 * self.window.as_secs_f64() / (now - begun).as_secs_f64()
     }
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn the_events_of_a_window_are_counted_since_the_last_call() {
         let mut restarts = idle();
-        let mut per_window = |events, now| restarts.events_per_window(events, Instant(now));
+        let mut per_window = |events, now| restarts.events_per_exchange(events, Instant(now));
         assert_eq!([per_window(1_000, 100), per_window(1_050, 200)].map(f64::round), [100.0, 5.0]);
         decide(&mut restarts, 1, false);
-        assert_eq!(restarts.events_per_window(60, Instant(300)).round(), 2.0, "the run has restarted");
+        assert_eq!(restarts.events_per_exchange(60, Instant(300)).round(), 2.0, "the run has restarted");
     }
 
     #[test]

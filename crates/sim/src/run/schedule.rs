@@ -33,8 +33,8 @@ pub(crate) struct Schedule {
 pub(crate) enum Next {
     /// The run continues with the time window that ends at this instant.
     Window(Instant),
-    /// The run continues with a window that ends at this instant and has only one stage, although windows are long.
-    AtOnce(Instant),
+    /// The run continues with a window that ends at this instant and has only one stage, although other windows are long.
+    OneStage(Instant),
     /// A search for deadlocks is due.
     Search,
     /// The run is over.
@@ -103,6 +103,11 @@ impl Schedule {
         &self.drawing.traffic
     }
 
+    /// Returns the end of the windows so far; time zero before the first window.
+    pub(crate) fn opened(&self) -> Instant {
+        self.opened.map_or(Instant::ZERO, |last| last + Duration(1))
+    }
+
     /// Returns whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.finished
@@ -115,7 +120,7 @@ impl Schedule {
 
     /// Determines the next time window, and announces in `mail` the flows that arrive in that window. `earliest` is a lower bound on the
     /// next event of all partitions, and `search` is the time of the next search for deadlocks. `stages` are the stages of long windows;
-    /// `None` if windows are short. `state` returns the counts of all partitions. It is called only if these counts can end the run.
+    /// `None` if windows are short. `state` returns the counts of all partitions. It is called only if these counts can affect the result.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
@@ -141,15 +146,16 @@ impl Schedule {
         let next = match stages {
             None => Next::Window(short),
             Some(stages) => {
-                let (end, stop) = (until(stages.turns.window), stages.next_stop(first));
+                let (end, change) = (until(stages.turns.window), stages.next_change(first));
+                let stop = stages.next_record(first).min(change);
                 if stop == first || self.may_end_soon(&state) {
-                    Next::AtOnce(short.min(end).min(stop))
+                    Next::OneStage(short.min(end).min(change))
                 } else {
                     Next::Window(end.min(Instant(stop.0 - 1)))
                 }
             }
         };
-        if let Next::Window(until) | Next::AtOnce(until) = next {
+        if let Next::Window(until) | Next::OneStage(until) = next {
             self.opened = self.opened.max(Some(until));
             if arrival <= until {
                 self.draw(until, mail);
@@ -160,12 +166,15 @@ impl Schedule {
 
     /// Returns whether the run may end within a long window. It cannot end if a finite flow has yet to arrive, or if the last byte of a flow
     /// has not reached the receiver: before such a flow is complete, its sender must receive a packet that has not been sent yet. A packet
-    /// that is sent in a long window reaches no host in the same window.
+    /// that leaves a switch in a long window reaches no host in the same window. (A queue pair can also end a flow without a packet;
+    /// [`Stages::new`] excludes such runs.)
     fn may_end_soon(&self, state: impl Fn() -> RunCounts) -> bool {
         let traffic = &self.drawing.traffic;
         self.ends_on_completion && !traffic.expects_finite() && {
             let state = state();
-            traffic.finite + state.flows_started == state.flows_received
+            let flows = traffic.finite + state.flows_started;
+            debug_assert!(state.flows_received <= flows, "each flow is received once");
+            flows <= state.flows_received
         }
     }
 
@@ -173,7 +182,7 @@ impl Schedule {
     /// `first`.
     fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
-        // A long window may end within a step, and the run ends at the end of a step.
+        // A run ends at the end of a step (`Ending`). A long window may end within a step.
         let is_step_over =
             self.opened.is_none_or(|opened| first > self.ending.step_end(opened).min(self.limit));
         open + state.busy == 0 && is_step_over && self.ending.is_over(state.under_way, first)
@@ -195,8 +204,12 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use shallows_scenario::Epoch;
+
     use super::*;
-    use crate::network::testing::fabric;
+    use crate::network::testing::{fabric, parse};
 
     #[test]
     fn a_run_may_end_soon_if_all_flows_have_arrived_and_their_receivers_have_all_bytes() {
@@ -217,6 +230,48 @@ mod tests {
         assert!(schedule.may_end_soon(|| counts(302)));
         schedule.ends_on_completion = false;
         assert!(!schedule.may_end_soon(|| counts(302)), "it ends at a time");
+    }
+
+    #[test]
+    fn a_long_window_ends_before_records_and_changes_and_is_short_if_the_run_may_end() {
+        // A long window has 14 us, a short one 3 us. The network changes at 50 us and 58 us, and is sampled each 200 us.
+        let text = "[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = '10Gbps'\n\
+                    link_delay = '3us'\nhost_delay = '11us'\n\
+                    [switch]\nbuffer = { kind = 'static-partition', per_port = '100KB' }\n[measure]\nsample_queues = '200us'\n\
+                    [tcp]\n[[workload]]\nkind = 'incast'\nsenders = [0]\nreceivers = 3\nsize = '1KB'\n";
+        let experiment = parse(text, &[]);
+        let routing = Arc::clone(&experiment.network.routing);
+        let epoch =
+            |us: u64| Epoch { at: Instant(us * 1_000_000), routing: Arc::clone(&routing), links: Vec::new() };
+        let experiment = experiment.with_epochs(vec![epoch(50), epoch(58)]).expect("times ascend");
+        let division = Division::new(&experiment, 2).expect("switches are connected");
+        let stages = Stages::new(&experiment, &division).expect("long windows");
+        let (limit, horizon) = (Instant(630_500_000), Duration::from_micros(10));
+        let mut schedule = Schedule::new(&experiment, division, limit, horizon);
+        let mail = Mail::new(2);
+        schedule.draw(limit, &mail);
+        let (window, one, end) = (Next::Window, Next::OneStage, Next::End);
+        for (first, flows_received, expected) in [
+            (1_000, 0, window(Instant(13_999_999))),
+            (42_000_000, 0, window(Instant(49_999_999))),
+            (50_000_000, 0, one(Instant(50_000_000))),
+            (50_000_001, 0, window(Instant(55_999_999))),
+            (56_000_000, 0, window(Instant(57_999_999))),
+            (57_000_000, 1, one(Instant(58_000_000))),
+            (58_000_001, 1, one(Instant(59_999_999))),
+            // A short window ends at 84 us and at 141 us, and a long one at 84 us and at 140 us.
+            (83_000_000, 1, one(Instant(83_999_999))),
+            (139_000_000, 1, one(Instant(139_999_999))),
+            (199_000_000, 0, window(Instant(199_999_999))),
+            (200_000_000, 0, one(Instant(200_999_999))),
+            (630_000_000, 0, window(limit)),
+            (630_500_001, 0, end),
+        ] {
+            let state =
+                || RunCounts { flows_started: 0, flows_completed: 0, flows_received, busy: 0, under_way: 0 };
+            let next = schedule.next(Instant(first), Instant::MAX, Some(&stages), state, &mail);
+            assert_eq!(next, expected, "{first}");
+        }
     }
 
     #[test]

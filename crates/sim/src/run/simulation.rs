@@ -382,7 +382,7 @@ impl Simulation {
         self.partitions.len()
     }
 
-    /// Returns the number of time windows that ran on several threads. Windows with few events run on one thread.
+    /// Returns the number of time windows, or stages of long windows, that ran on several threads. Windows with few events run on one thread.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
@@ -563,6 +563,23 @@ mod tests {
         let under_way = simulation.tally().under_way();
         assert!(under_way > 0);
         assert_eq!(simulation.packets(), under_way);
+    }
+
+    #[test]
+    fn the_length_of_windows_changes_while_a_run_goes_on_and_only_time_tells() {
+        let sets =
+            [("workload.0.load", "0.8"), ("topology.uplink_delay", "700ns"), ("topology.host_delay", "9us")];
+        let experiment = fabric(&sets);
+        let division = Division::in_pieces(&experiment, 2, 0).expect("it has four switches");
+        let open = Simulation::of_partitions(experiment.clone(), division, nowhere);
+        let mut simulation = open.expect("nowhere");
+        for execution in [Execution::Windows, Execution::Events].into_iter().cycle() {
+            simulation.windows.as_mut().expect("it is divided").execution = execution;
+            if simulation.advance(300).done {
+                break;
+            }
+        }
+        assert_ends_as_if_undivided(simulation, experiment);
     }
 
     #[test]

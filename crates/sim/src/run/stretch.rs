@@ -20,17 +20,15 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail (packets and announced flows) of two time windows. In each window, partitions read from one element and write to the other. The
-    /// roles swap after each window.
+    /// Mail (packets and announced flows) of two time windows or stages. In each of them, partitions read from one element
+    /// and write to the other. The roles swap afterwards.
     mail: [Mail; 2],
     /// Last instant of the current time window; `NONE` if the stretch (series of windows) or the run is over.
     until: AtomicU64,
-    /// End of the latest complete window; zero if there is none.
-    done: AtomicU64,
     /// Stages of long time windows; `None` if windows are short.
     stages: Option<Arc<Stages>>,
-    /// Range of steps in the current stage of a long window.
-    steps: [AtomicUsize; 2],
+    /// Number of the current stage ([`Stages::steps`]).
+    stage: AtomicUsize,
     /// Number of time windows so far. Each stage of a long window counts.
     windows: AtomicU64,
     limits: Limits,
@@ -53,7 +51,7 @@ pub(crate) struct Limits {
     pub(crate) search: Instant,
 }
 
-/// Counts of one partition after its last time window.
+/// Counts of one partition after its last time window or stage.
 #[derive(Debug)]
 struct Entry {
     /// Lower bound on the time of the partition's next event.
@@ -105,9 +103,8 @@ impl Stretch {
             board: partitions.iter().map(Entry::of).collect(),
             mail,
             until: AtomicU64::new(NONE),
-            done: AtomicU64::new(0),
             stages,
-            steps: [const { AtomicUsize::new(0) }; 2],
+            stage: AtomicUsize::new(0),
             windows: AtomicU64::new(0),
             limits,
             begun: Clock::now(),
@@ -120,11 +117,6 @@ impl Stretch {
     /// Returns the number of time windows that the stretch (series of windows) has opened. Each stage of a long window counts.
     pub(crate) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
-    }
-
-    /// Returns the end of the latest complete window: all events before this time have fired. Time zero if there is none.
-    pub(crate) fn done(&self) -> Instant {
-        Instant(self.done.load(Ordering::Relaxed))
     }
 
     /// Returns the seconds of wall time since the stretch (series of time windows) began.
@@ -158,43 +150,39 @@ impl Stretch {
         if self.open_stage() {
             return;
         }
-        if let Some(until) = self.until() {
-            self.done.fetch_max(until.0 + 1, Ordering::Relaxed);
-        }
         let next = (!self.is_over()).then(|| self.next_of(schedule, read));
         self.is_last.store(next == Some(Next::End), Ordering::Relaxed);
         self.is_search_due.store(next == Some(Next::Search), Ordering::Relaxed);
-        let of_stages = |steps: fn(&Stages) -> usize| self.stages.as_deref().map_or(0, steps);
-        let (until, last) = match next {
-            Some(Next::Window(until)) => (Some(until), of_stages(|stages| stages.steps[0].end)),
-            Some(Next::AtOnce(until)) => (Some(until), of_stages(|stages| stages.turns.steps.len())),
+        let (until, stage) = match next {
+            Some(Next::Window(until)) => (Some(until), 0),
+            Some(Next::OneStage(until)) => (Some(until), self.stages()),
             Some(Next::Search | Next::End) | None => (None, 0),
         };
-        self.set_steps(0..last);
+        self.stage.store(stage, Ordering::Relaxed);
         self.until.store(until.map_or(NONE, |until| until.0), Ordering::Relaxed);
         self.windows.fetch_add(until.is_some().into(), Ordering::Relaxed);
     }
 
     /// Opens the next stage of the current window. Returns whether there is one.
     fn open_stage(&self) -> bool {
-        let (Some(stages), Some(_)) = (&self.stages, self.until()) else { return false };
-        let done = self.steps().end;
-        let next = stages.steps.iter().find(|steps| steps.start == done);
-        if let Some(steps) = next {
-            self.set_steps(steps.clone());
+        let next = self.stage.load(Ordering::Relaxed) + 1;
+        let is_there = self.until().is_some() && next < self.stages();
+        if is_there {
+            self.stage.store(next, Ordering::Relaxed);
             self.windows.fetch_add(1, Ordering::Relaxed);
         }
-        next.is_some()
+        is_there
     }
 
-    fn set_steps(&self, steps: Range<usize>) {
-        self.steps[0].store(steps.start, Ordering::Relaxed);
-        self.steps[1].store(steps.end, Ordering::Relaxed);
+    /// Returns the number of stages of a long window; 0 if windows are short.
+    fn stages(&self) -> usize {
+        self.stages.as_ref().map_or(0, |stages| stages.count())
     }
 
-    fn steps(&self) -> Range<usize> {
-        let [start, end] = &self.steps;
-        start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)
+    /// Returns the steps of the current stage; `None` if windows are short.
+    pub(crate) fn steps(&self) -> Option<Range<usize>> {
+        let stages = self.stages.as_ref()?;
+        Some(stages.steps(self.stage.load(Ordering::Relaxed)))
     }
 
     fn next_of(&self, schedule: &mut Schedule, read: usize) -> Next {
@@ -221,17 +209,17 @@ impl Stretch {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs one time window, up to `until`, in each of `partitions` that has an event or mail in this window. `first` is the number of the
+    /// Runs one time window or stage, up to `until`, in each of `partitions` that has an event or mail in this window. `first` is the number of the
     /// first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
-        let stage = self.stages.as_ref().map(|_| self.steps());
+        let steps = self.steps();
         for (number, partition) in (first..).zip(partitions) {
             if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
                 if in_turn {
                     partition.prefetch();
                 }
-                partition.run(until, stage.clone(), &self.mail[read], &self.mail[1 - read], number);
+                partition.run(until, steps.clone(), &self.mail[read], &self.mail[1 - read], number);
                 self.board[number].write(partition);
             }
         }

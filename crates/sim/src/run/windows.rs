@@ -35,7 +35,7 @@ pub(crate) struct Windows {
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
-    /// Mean number of events per time window in the last stretch (series of windows).
+    /// Mean number of events per time window, or per stage of a long window, in the last stretch (series of windows).
     density: u64,
     /// Stages of long time windows; `None` if windows cannot be long.
     stages: Option<Arc<Stages>>,
@@ -43,10 +43,8 @@ pub(crate) struct Windows {
     are_long: bool,
     /// Mean number of events per [`Stages::mean_length`] of simulated time in the last stretch.
     per_stage: f64,
-    execution: Execution,
-    /// All events before this time have fired.
-    now: Instant,
-    /// Number of time windows that ran on several threads.
+    pub(crate) execution: Execution,
+    /// Number of time windows that ran on several threads. Each stage of a long window counts.
     pub(crate) threaded_windows: u64,
     /// Critical path, if requested. Measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
@@ -93,7 +91,6 @@ impl Windows {
             are_long: false,
             per_stage: 0.0,
             execution,
-            now: Instant::ZERO,
             threaded_windows: 0,
             critical_path: None,
             search: Instant::MAX,
@@ -164,6 +161,7 @@ impl Windows {
             search: self.search,
         };
         let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
+        let begun = self.schedule().opened();
         let stages = self.choose_length(partitions);
         let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail), stages);
         let stretch = if threads > 1 {
@@ -173,7 +171,7 @@ impl Windows {
         };
         let events = fired(partitions) - before;
         self.density = events / stretch.windows().max(1);
-        self.measure(events, stretch.done());
+        self.measure(events, begun);
         self.threaded_windows += if threads > 1 { stretch.windows() } else { 0 };
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
             count.on_measured(hops(partitions) - hops_before, stretch.seconds());
@@ -183,32 +181,36 @@ impl Windows {
         ended
     }
 
-    /// Chooses whether the next stretch has long time windows. Returns the stages of these windows; `None` if windows are short.
+    /// Chooses whether the next stretch has long time windows. Returns the stages of these windows; `None` if windows are short. Windows are long
+    /// if a stage has enough events to be worth a barrier. To avoid frequent changes, they become short only at half as many events.
     fn choose_length(&mut self, partitions: &mut [Partition]) -> Option<Arc<Stages>> {
         let stages = self.stages.as_ref()?;
-        let is_worth = match self.execution {
-            Execution::Adaptive => self.per_stage >= DENSE as f64,
+        let enough = if self.are_long { DENSE / 2 } else { DENSE };
+        let are_long = match self.execution {
+            Execution::Adaptive => self.per_stage >= enough as f64,
             Execution::Events => false,
             Execution::Windows => true,
         };
-        if is_worth != std::mem::replace(&mut self.are_long, is_worth) {
-            let window = if is_worth { stages.turns.window } else { stages.short };
-            partitions.iter_mut().for_each(|partition| partition.set_window(window, self.now));
+        if are_long != std::mem::replace(&mut self.are_long, are_long) {
+            let now = self.schedule().opened();
+            let window = if are_long { stages.turns.window } else { self.division().window() };
+            for partition in partitions {
+                partition.set_window(window, now);
+                if are_long {
+                    partition.run_by_window(now);
+                }
+            }
         }
-        if is_worth {
-            partitions.iter_mut().for_each(|partition| partition.run_by_window(self.now));
-        }
-        is_worth.then(|| Arc::clone(stages))
+        are_long.then(|| Arc::clone(stages))
     }
 
-    /// Records the number of events of a stretch that ended at the time `until`.
-    fn measure(&mut self, events: u64, until: Instant) {
+    /// Records the number of events of a stretch that began at the time `begun`.
+    fn measure(&mut self, events: u64, begun: Instant) {
+        let time = self.schedule().opened() - begun;
         if let Some(stages) = &self.stages
-            && until > self.now
+            && time > Duration::ZERO
         {
-            let time = until - self.now;
             self.per_stage = events as f64 * stages.mean_length().0 as f64 / time.0 as f64;
-            self.now = until;
         }
     }
 
@@ -385,6 +387,33 @@ mod tests {
         assert!((2 * STRETCH_IN_TURN..STRETCH_TOGETHER).contains(&together), "{together} events");
     }
 
+    /// Hosts of these two switches have delays of 10 us, and the link between the switches has 1 us.
+    fn long_delays(rate: &str) -> Experiment {
+        let sets = [("topology.rate", rate), ("topology.host_delay", "9us"), ("topology.link_delay", "1us")];
+        parse(TWO_SWITCHES, &sets)
+    }
+
+    #[test]
+    fn a_long_window_has_all_its_stages_before_the_next_window_or_the_end_of_a_stretch() {
+        let experiment = long_delays("100Gbps");
+        let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Windows);
+        let stages = windows.choose_length(&mut partitions).expect("long windows");
+        let limits = Limits { events: 1, seconds: None, search: Instant::MAX };
+        let mail = std::mem::take(&mut windows.mail);
+        let stretch = Stretch::new(&partitions, Barrier::new(1, 0), limits, mail, Some(stages));
+        let schedule = windows.schedule.as_mut().expect(HANDED_BACK);
+        let mut opened = Vec::new();
+        for read in [0, 1, 0] {
+            stretch.open(schedule, read);
+            let Some(until) = stretch.until() else { break };
+            opened.push((until.0, stretch.steps().expect("long windows")));
+            stretch.live(&mut partitions, 0, until, read);
+        }
+        // The first stage has more than one event, so the stretch ends after the second.
+        assert_eq!(opened, [(9_999_999, 0..1), (9_999_999, 1..2)]);
+        assert_eq!((stretch.windows(), schedule.opened()), (2, Instant(10_000_000)));
+    }
+
     #[test]
     fn windows_are_long_if_a_stage_has_many_events() {
         // Windows can be 10 us long instead of 1 us. A packet takes 0.12 us on a link at 100 Gb/s, and 12 us at 1 Gb/s.
@@ -394,9 +423,7 @@ mod tests {
             ("100Gbps", Execution::Events, [false, false, false]),
             ("1Gbps", Execution::Windows, [true, true, true]),
         ] {
-            let sets =
-                [("topology.rate", rate), ("topology.host_delay", "9us"), ("topology.link_delay", "1us")];
-            let experiment = parse(TWO_SWITCHES, &sets);
+            let experiment = long_delays(rate);
             let (mut partitions, mut windows) = two_partitions(&experiment, execution);
             for expected in are_long {
                 windows.advance(&mut partitions, 10_000);

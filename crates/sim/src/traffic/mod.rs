@@ -160,8 +160,8 @@ impl Traffic {
 
     /// Returns whether a finite flow has been drawn and has not yet arrived.
     pub(crate) fn expects_finite(&self) -> bool {
-        let expected = self.sources.iter().flatten().filter_map(|source| source.next.as_ref());
-        expected.into_iter().any(|flow| flow.size.is_some())
+        let mut expected = self.sources.iter().flatten().filter_map(|source| source.next.as_ref());
+        expected.any(|flow| flow.size.is_some())
     }
 
     /// Returns the records of queries for each workload; an empty slice for a workload that is not in this selection.

@@ -55,7 +55,7 @@ impl Simulation {
             self.restarts = None;
             return false;
         }
-        let is_dense = restarts.events_per_window(events, now) >= DENSE as f64;
+        let is_dense = restarts.events_per_exchange(events, now) >= DENSE as f64;
         if self.windows.as_ref().map_or(!is_dense, |windows| !windows.prefers_one_thread()) {
             return false;
         }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_few_events_per_window_stays_undivided() {
+    fn a_run_with_few_events_per_exchange_stays_undivided() {
         for (load, partitions) in [("0.01", 1), ("0.8", 2)] {
             let mut simulation = adapting(&fabric(&[("workload.0.load", load)]), 2);
             simulation.advance(1_000);

@@ -27,7 +27,8 @@ use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Here, Names, Traffic};
 
 impl World {
-    /// Builds the world of one site. `stages` are the stages of long time windows, if such windows are possible. The ports of the site record the packets that `captures` requests.
+    /// Builds the world of one site. `stages` are the stages of long time windows, if such windows are possible. The ports of the site record
+    /// the packets that `captures` requests.
     pub(crate) fn new(
         experiment: &Experiment,
         division: Option<&Division>,

@@ -72,12 +72,12 @@ impl World {
         }
     }
 
-    /// Opens the long window that ends at `until`, unless it is already open.
-    pub(crate) fn open_long_window(&mut self, until: Instant) {
+    /// Opens the time window that contains `until`, unless it is already open.
+    pub(crate) fn open_window(&mut self, until: Instant) {
         self.outside.network.open_window(until);
     }
 
-    /// Runs a stage of the open long window up to `until`. The stage consists of these steps of the window.
+    /// Runs a stage of the open window up to `until`. The stage consists of these steps of the window.
     pub(crate) fn run_stage(&mut self, steps: Range<usize>, until: Instant, queue: &mut EventQueue<Event>) {
         if steps.start == 0 {
             self.run_hosts(queue, until);

@@ -14,7 +14,7 @@ pub enum Execution {
     Adaptive,
     /// Switches always run event by event.
     Events,
-    /// Switches always run in time windows.
+    /// Switches always run in time windows. Windows of partitions are long if possible.
     Windows,
 }
 
