@@ -475,6 +475,14 @@ fn workloads_that_react_to_flows_have_the_same_results_in_long_windows() {
 }
 
 #[test]
+fn a_run_of_datagrams_and_echo_requests_has_the_same_results_in_long_windows() {
+    let sources = "[[workload]]\nkind = 'udp'\nsenders = '0..2'\nreceivers = 3\noverload = true\nstop = '1234567ns'\n\
+                   pattern = { kind = 'poisson', rate = '6Gbps' }\n\
+                   [[workload]]\nkind = 'ping'\nsenders = 2\nreceivers = 0\ninterval = '50us'\nstop = '1101us'\n";
+    assert_alike_in_long_windows("sources", &[APART, sources].concat());
+}
+
+#[test]
 fn a_partition_that_was_idle_for_many_long_windows_receives_packets_in_time() {
     // Hosts 2 and 3, at the second leaf, receive nothing for 3 ms.
     let incast = |receiver: u32, start: &str| {

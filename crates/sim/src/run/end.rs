@@ -48,6 +48,11 @@ impl Ending {
         self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
     }
 
+    /// Returns whether sources of datagrams or echo requests may still send at the time `end`, so that the run ends later.
+    pub(crate) fn is_after(self, end: Instant) -> bool {
+        self.sources.is_some_and(|last| end <= last)
+    }
+
     /// Returns the end time of a run that is over. `now` is the time of the run's last event.
     pub(crate) fn after(self, now: Instant) -> Instant {
         self.step_end(self.sources.map_or(now, |last| last.max(now))) + Duration(1)
@@ -71,6 +76,19 @@ mod tests {
             assert_eq!(step_end(Instant(now), Duration(10)), Instant(end));
         }
         assert_eq!(step_end(Instant(7), Duration(1)), Instant(7));
+    }
+
+    #[test]
+    fn a_run_with_sources_of_datagrams_lasts_until_their_last_packet() {
+        let of = |stop: &str| {
+            let text = "[topology]\nkind = 'star'\nhosts = 3\nrate = '10Gbps'\n[switch]\n\
+                        buffer = { kind = 'static-partition', per_port = '100KB' }\n[[workload]]\nkind = 'udp'\nsenders = 0\n\
+                        receivers = 1\npattern = { kind = 'constant', rate = '1Gbps' }\n";
+            Ending::new(&parse(&format!("{text}{stop}"), &[]))
+        };
+        let ending = of("stop = '9us'\n");
+        assert!(ending.is_after(Instant(8_999_999)) && !ending.is_after(Instant(9_000_000)));
+        assert!(!of("[stop]\nat = '9us'\n").is_after(Instant::ZERO), "it ends at a time");
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Schedule {
             Some(stages) => {
                 let (end, change) = (until(stages.turns.window), stages.next_change(first));
                 let stop = stages.next_record(first).min(change);
-                if stop == first || self.may_end_soon(&state) {
+                if stop == first || self.may_end_by(end, &state) {
                     Next::OneStage(short.min(end).min(change))
                 } else {
                     Next::Window(end.min(Instant(stop.0 - 1)))
@@ -164,13 +164,13 @@ impl Schedule {
         next
     }
 
-    /// Returns whether the run may end within a long window. It cannot end if a finite flow has yet to arrive, or if the last byte of a flow
-    /// has not reached the receiver: before such a flow is complete, its sender must receive a packet that has not been sent yet. A packet
-    /// that leaves a switch in a long window reaches no host in the same window. (A queue pair can also end a flow without a packet;
-    /// [`Stages::new`] excludes such runs.)
-    fn may_end_soon(&self, state: impl Fn() -> RunCounts) -> bool {
+    /// Returns whether the run may end within a long window that lasts until `end`. It cannot end if a finite flow has yet to arrive, or if
+    /// the last byte of a flow has not reached the receiver: before such a flow is complete, its sender must receive a packet that has not
+    /// been sent yet. A packet that leaves a switch in a long window reaches no host in the same window. (A queue pair can also end a flow
+    /// without a packet; [`Stages::new`] excludes such runs.)
+    fn may_end_by(&self, end: Instant, state: impl Fn() -> RunCounts) -> bool {
         let traffic = &self.drawing.traffic;
-        self.ends_on_completion && !traffic.expects_finite() && {
+        self.ends_on_completion && !traffic.expects_finite() && !self.ending.is_after(end) && {
             let state = state();
             let flows = traffic.finite + state.flows_started;
             debug_assert!(state.flows_received <= flows, "each flow is received once");
@@ -212,7 +212,7 @@ mod tests {
     use crate::network::testing::{fabric, parse};
 
     #[test]
-    fn a_run_may_end_soon_if_all_flows_have_arrived_and_their_receivers_have_all_bytes() {
+    fn a_run_may_end_if_all_flows_have_arrived_and_their_receivers_have_all_bytes() {
         let experiment = fabric(&[("workload.0.load", "0.8")]);
         let division = Division::new(&experiment, 2).expect("switches are connected");
         let (limit, horizon) = (Instant(u64::MAX / 2), Duration::from_micros(10));
@@ -224,12 +224,13 @@ mod tests {
             busy: 0,
             under_way: 0,
         };
-        assert!(!schedule.may_end_soon(|| counts(2)), "300 flows have yet to arrive");
+        let end = Instant(1_000);
+        assert!(!schedule.may_end_by(end, || counts(2)), "300 flows have yet to arrive");
         schedule.draw(limit, &Mail::new(2));
-        assert!(!schedule.may_end_soon(|| counts(301)));
-        assert!(schedule.may_end_soon(|| counts(302)));
+        assert!(!schedule.may_end_by(end, || counts(301)));
+        assert!(schedule.may_end_by(end, || counts(302)));
         schedule.ends_on_completion = false;
-        assert!(!schedule.may_end_soon(|| counts(302)), "it ends at a time");
+        assert!(!schedule.may_end_by(end, || counts(302)), "it ends at a time");
     }
 
     #[test]
