@@ -267,12 +267,15 @@ mod tests {
             (200_000_000, 0, one(Instant(200_999_999))),
             (630_000_000, 0, window(limit)),
             (630_500_001, 0, end),
+            // Bounds on the next event can be earlier than the last window.
+            (1_000, 0, window(Instant(13_999_999))),
         ] {
             let state =
                 || RunCounts { flows_started: 0, flows_completed: 0, flows_received, busy: 0, under_way: 0 };
             let next = schedule.next(Instant(first), Instant::MAX, Some(&stages), state, &mail);
             assert_eq!(next, expected, "{first}");
         }
+        assert_eq!(schedule.opened(), limit + Duration(1));
     }
 
     #[test]
