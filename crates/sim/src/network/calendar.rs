@@ -64,7 +64,8 @@ pub(crate) struct Calendar<T> {
 
 impl<T: Copy> Calendar<T> {
     /// Returns an empty calendar with one bucket per time window for each element of `turns`, which are among the first `count` turns. Windows
-    /// have the length `window`, but at most 268 us. A packet keeps its place until it is taken, if it is in flight for at most `longest` and for at most 126 windows.
+    /// have the length `window`, but at most 268 us. A packet keeps its place until it is taken, if it is in flight for at most `longest` and
+    /// for at most 126 windows.
     ///
     /// # Panics
     ///

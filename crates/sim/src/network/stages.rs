@@ -71,8 +71,8 @@ impl Stages {
         self.ranges.get(stage).cloned().unwrap_or(0..self.turns.steps.len())
     }
 
-    /// Returns the mean simulated time between two exchanges of packets. Each sample or record at an interval splits a long window in two, with a
-    /// short window between them.
+    /// Returns the mean simulated time between two exchanges of packets. Each sample or record at an interval splits a long window in two, with
+    /// a short window between them.
     pub(crate) fn mean_length(&self) -> Duration {
         let (window, count) = (self.turns.window.0 as f64, self.count() as f64);
         let records: f64 = self.intervals.iter().map(|every| window / every.0 as f64).sum();

@@ -143,8 +143,7 @@ impl World {
                 network.run_by_events(&mut around);
             }
         } else if self.pace.tries_windows(events, now, window) {
-            let (network, mut around) = self.driving(queue);
-            network.run_by_window(now, &mut around);
+            self.run_by_window(now, queue);
         }
         self.pace.note(events, visits, now);
     }
