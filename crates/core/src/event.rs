@@ -25,6 +25,10 @@ pub trait World {
     /// The handler may schedule further events at the current time or later.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
+    /// Announces an event that probably fires next, so that the world can prefetch the state that the event needs. Called for some events
+    /// only: those that were scheduled far ahead, whose state has probably left the cache.
+    fn expect(&self, _event: Self::Event) {}
+
     /// Returns whether the run may end now: no pending event can change the results. Called after each event.
     fn is_finished(&self) -> bool {
         false
@@ -139,28 +143,28 @@ impl<E: Event> EventQueue<E> {
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if the
-    /// event lies after `until`.
+    /// event lies after `until`. If the event is from the heap, calls `expect` with the heap's next event.
     #[inline(always)]
-    fn pop_until(&mut self, until: Instant) -> Option<E> {
+    fn pop_until(&mut self, until: Instant, expect: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(until);
         if near >= self.far_first || time_of(near) > until {
-            return self.pop_far(near, until);
+            return self.pop_far(near, until, expect);
         }
         self.wheel.pop();
         Some(self.fire(near))
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if
-    /// no event comes before `limit`.
+    /// no event comes before `limit`. If the event is from the heap, calls `expect` with the heap's next event.
     #[inline(always)]
-    fn pop_before(&mut self, limit: Entry) -> Option<E> {
+    fn pop_before(&mut self, limit: Entry, expect: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
         let next = near.min(self.far_first);
         if next >= limit {
             return None;
         }
         if near > next {
-            return self.pop_far(near, time_of(limit));
+            return self.pop_far(near, time_of(limit), expect);
         }
         self.wheel.pop();
         Some(self.fire(near))
@@ -181,13 +185,16 @@ impl<E: Event> EventQueue<E> {
     /// Slow path of [`Self::pop_until`]: the next event is in the heap, lies after `until`, or does not exist. `near` is the earliest entry
     /// of the wheel.
     #[inline(never)]
-    fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
+    fn pop_far(&mut self, near: Entry, until: Instant, expect: impl FnOnce(E)) -> Option<E> {
         let next = self.far_first;
         if next == Entry::MAX || near < next || time_of(next) > until {
             return None;
         }
         self.far.pop();
         self.far_first = self.far.peek().map_or(Entry::MAX, |far| far.0);
+        if self.far_first != Entry::MAX {
+            expect(E::from_key(self.far_first as u64));
+        }
         self.wheel.advance(time_of(next));
         Some(self.fire(next))
     }
@@ -206,7 +213,7 @@ impl<E: Event> EventQueue<E> {
 /// Returns `true` if the run ended because `budget` events have fired.
 pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
     for _ in 0..budget {
-        let Some(event) = queue.pop_until(until) else { return false };
+        let Some(event) = queue.pop_until(until, |event| world.expect(event)) else { return false };
         world.handle(event, queue);
         if world.is_finished() {
             return false;
@@ -223,7 +230,7 @@ pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at:
         return;
     }
     let limit = entry(at, event.key());
-    while let Some(event) = queue.pop_before(limit) {
+    while let Some(event) = queue.pop_before(limit, |event| world.expect(event)) {
         world.handle(event, queue);
         if world.is_finished() {
             return;
@@ -248,7 +255,7 @@ mod tests {
     }
 
     fn drain(queue: &mut EventQueue<u64>) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| queue.pop_until(Instant::MAX).map(|key| (queue.now().0, key))).collect()
+        std::iter::from_fn(|| queue.pop_until(Instant::MAX, |_| ()).map(|key| (queue.now().0, key))).collect()
     }
 
     #[test]
@@ -275,7 +282,7 @@ mod tests {
         let mut queue = EventQueue::new(Duration::from_micros(1));
         queue.schedule(Instant(7), 5);
         queue.schedule(Instant(7), 9);
-        assert_eq!(queue.pop_until(Instant::MAX), Some(5));
+        assert_eq!(queue.pop_until(Instant::MAX, |_| ()), Some(5));
         queue.schedule(Instant(7), 6);
         assert_eq!(drain(&mut queue), [(7, 6), (7, 9)]);
     }
@@ -284,8 +291,8 @@ mod tests {
     fn events_after_the_limit_stay() {
         let mut queue = EventQueue::new(Duration::from_micros(1));
         queue.schedule(Instant(7), 1);
-        assert_eq!(queue.pop_until(Instant(6)), None);
-        assert_eq!(queue.pop_until(Instant(7)), Some(1));
+        assert_eq!(queue.pop_until(Instant(6), |_| ()), None);
+        assert_eq!(queue.pop_until(Instant(7), |_| ()), Some(1));
     }
 
     #[test]
@@ -298,12 +305,47 @@ mod tests {
         assert_eq!(drain(&mut queue), [(1_000, 1), (5_000, 2)]);
     }
 
+    /// World that records each event that it handles or expects.
+    #[derive(Default)]
+    struct Expecting {
+        handled: Vec<u64>,
+        /// Each expected event, and the number of events that were handled before.
+        expected: std::cell::RefCell<Vec<(u64, usize)>>,
+    }
+
+    impl World for Expecting {
+        type Event = u64;
+        fn handle(&mut self, event: u64, _queue: &mut EventQueue<u64>) {
+            self.handled.push(event);
+        }
+        fn expect(&self, event: u64) {
+            self.expected.borrow_mut().push((event, self.handled.len()));
+        }
+    }
+
+    #[test]
+    fn the_next_event_from_the_heap_is_expected_when_the_one_before_it_fires() {
+        let mut queue = EventQueue::new(Duration::from_micros(1));
+        let far = Duration::from_millis(1);
+        for (at, event) in [(Duration(5), 1), (far, 2), (far + Duration(7), 3), (far * 2, 4)] {
+            queue.schedule(Instant::ZERO + at, event);
+        }
+        let mut world = Expecting::default();
+        run(&mut world, &mut queue, Instant::ZERO + far, u64::MAX);
+        assert_eq!((&world.handled[..], &world.expected.borrow()[..]), (&[1, 2][..], &[(3, 1)][..]));
+        run_before(&mut world, &mut queue, Instant::MAX, 0);
+        assert_eq!(
+            (&world.handled[..], &world.expected.borrow()[..]),
+            (&[1, 2, 3, 4][..], &[(3, 1), (4, 2)][..])
+        );
+    }
+
     #[test]
     #[should_panic(expected = "in the past")]
     fn the_past_cannot_be_scheduled() {
         let mut queue = EventQueue::new(Duration::from_micros(1));
         queue.schedule(Instant(7), 1);
-        queue.pop_until(Instant::MAX);
+        queue.pop_until(Instant::MAX, |_| ());
         queue.schedule(Instant(6), 1);
     }
 
@@ -334,7 +376,7 @@ mod tests {
                     // Pop events up to a limit, as each window of a parallel run does. All events may lie after the limit.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);
-                    prop_assert_eq!(queue.pop_until(until), next.map(|Reverse((_, key))| key));
+                    prop_assert_eq!(queue.pop_until(until, |_| ()), next.map(|Reverse((_, key))| key));
                     if let Some(Reverse((at, _))) = next {
                         prop_assert_eq!(queue.now(), Instant(at));
                         model.pop();

@@ -266,12 +266,25 @@ impl Hosts {
         prefetch_lines(&self.hosts[self.places.at(host.0)]);
     }
 
-    /// Prefetches the table entries needed to find the receiver of a data packet, and the record of a flow that the packet begins or
-    /// completes.
+    /// Prefetches the sender in `place`.
+    pub(crate) fn prefetch_sender(&self, place: Place) {
+        self.hosts[self.places.at(place.host.0)].senders.get(place.slot as usize).map(prefetch_lines);
+    }
+
+    /// Prefetches the receiver in `place`.
+    pub(crate) fn prefetch_receiver(&self, place: Place) {
+        self.hosts[self.places.at(place.host.0)].receivers.get(place.slot as usize).map(prefetch_lines);
+    }
+
+    /// Prefetches the sender of an acknowledgement, or the table entries needed to find the receiver of a data packet and the record of a
+    /// flow that the packet begins or completes.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
-        if let Some(body) = packets.data(packet) {
-            self.hosts[self.places.at(header.destination.0)].prefetch_name(header, body.name);
+        let host = &self.hosts[self.places.at(header.destination.0)];
+        if let Some(body) = packets.ack(packet) {
+            host.senders.get(body.name.slot as usize).map(prefetch_lines);
+        } else if let Some(body) = packets.data(packet) {
+            host.prefetch_name(header, body.name);
             if let Some(flow) = body.begun_or_ended() {
                 self.flows.prefetch_place(flow);
             }
@@ -283,7 +296,12 @@ impl Hosts {
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];
         if let Some(body) = packets.ack(packet) {
-            host.senders.get(body.name.slot as usize).map(prefetch_lines);
+            let sender = host.senders.get(body.name.slot as usize);
+            if let Some(flow) =
+                sender.filter(|side| body.segment.ack >= side.flow_end).and_then(|side| side.flow)
+            {
+                self.flows.prefetch(flow);
+            }
         } else if let Some(body) = packets.data(packet) {
             if let Found::Slot(slot) = host.find(header, body.name) {
                 prefetch_lines(&host.receivers[slot as usize]);

@@ -66,6 +66,19 @@ impl event::World for World {
         }
     }
 
+    fn expect(&self, event: Event) {
+        let place = || Place::from_index(event.index(self.outside.ranks));
+        match event.class() {
+            Class::SenderTimer => self.hosts.prefetch_sender(place()),
+            Class::ReceiverTimer => {
+                self.hosts.prefetch_receiver(place());
+                // The receiver probably sends an acknowledgement.
+                self.outside.network.prefetch_nic(place().host);
+            }
+            _ => {}
+        }
+    }
+
     fn is_finished(&self) -> bool {
         self.outside.finished
     }
