@@ -28,12 +28,24 @@ struct Selection {
     places: Numbered<u32, u32>,
 }
 
+/// Maximum number of records for which there is memory from the start. The operating system provides this memory only when it is used.
+const MOST_ROOM: usize = 1 << 20;
+
+/// Returns the expected number of flows of a run. Flows whose start depends on events during the run are not counted.
+pub(crate) fn expected(experiment: &Experiment) -> f64 {
+    experiment.arrivals().iter().map(|each| each.flows).sum()
+}
+
 impl Flows {
-    /// Creates an empty store: for all flows of `experiment`, or for a selection of them if `some` is true.
-    pub(crate) fn new(experiment: &Experiment, some: bool) -> Self {
+    /// Creates an empty store for all flows of `experiment`. If `hosts` is a number, the store is for the flows of this number of hosts.
+    pub(crate) fn new(experiment: &Experiment, hosts: Option<u32>) -> Self {
+        // Each flow has two hosts.
+        let share = hosts.map_or(1.0, |hosts| 2.0 * f64::from(hosts) / f64::from(experiment.network.hosts));
+        let count = (expected(experiment) * share.min(1.0)) as usize;
         Self {
-            records: Vec::new(),
-            selection: some.then(Selection::default),
+            // Without this room, the records would be copied each time that the vector grows.
+            records: Vec::with_capacity(count.min(MOST_ROOM)),
+            selection: hosts.map(|_| Selection::default()),
             connections: experiment.connections.clone(),
             shares: experiment.shares(),
         }
@@ -194,5 +206,23 @@ impl Flows {
             (other.map_or(*one, |other| one.joined(*other)), number)
         };
         order.into_iter().map(joined).unzip()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::testing::star;
+
+    #[test]
+    fn there_is_room_for_the_expected_flows_of_the_hosts() {
+        let room = |repeats: u32, hosts: Option<u32>| {
+            let incast = "[tcp]\n[[workload]]\nkind = 'incast'\nsenders = '1..3'\nreceivers = 0\nsize = '1KB'\nperiod = '1us'\n";
+            let experiment = star(&format!("{incast}repeats = {repeats}\n"));
+            Flows::new(&experiment, hosts).records.capacity()
+        };
+        // The network has three hosts.
+        assert_eq!((room(60, None), room(60, Some(1)), room(60, Some(2))), (120, 80, 120));
+        assert_eq!(room(1_000_000, None), MOST_ROOM);
     }
 }

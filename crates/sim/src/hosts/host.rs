@@ -61,14 +61,15 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    /// Creates a host without connections; `line_rate` is the rate of its link.
-    pub(crate) fn new(nic: Nic, line_rate: Rate) -> Self {
+    /// Creates a host without connections; `line_rate` is the rate of its link. The host has memory for `room` connections in each direction
+    /// from the start.
+    pub(crate) fn new(nic: Nic, line_rate: Rate, room: usize) -> Self {
         Self {
             nic,
             line_rate,
-            senders: Vec::new(),
+            senders: Vec::with_capacity(room),
             free_senders: Vec::new(),
-            receivers: Vec::new(),
+            receivers: Vec::with_capacity(room),
             free_receivers: Vec::new(),
             names: Numbered::default(),
             pools: BTreeMap::new(),

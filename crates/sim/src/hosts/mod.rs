@@ -118,6 +118,9 @@ pub(crate) enum HostEvent<'a> {
 const FEW_HOSTS: usize = 32;
 const FEW_CONNECTIONS: usize = 256;
 
+/// Maximum number of connections in each direction for which a host has memory from the start.
+const MOST_ROOM: usize = 8;
+
 /// Timer of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
@@ -140,9 +143,11 @@ impl Hosts {
         rate: impl Fn(HostId) -> Rate,
         flows: Flows,
     ) -> Self {
+        let flows_per_host = flow::expected(experiment) / f64::from(experiment.network.hosts);
+        let room = (flows_per_host as usize).min(MOST_ROOM);
         let host = |number| {
             let host = HostId(number);
-            Host::new(Nic::of(experiment, host, rate(host)), rate(host))
+            Host::new(Nic::of(experiment, host, rate(host)), rate(host), room)
         };
         // Hosts are the first nodes of a partition, as in the whole network.
         let hosts: Vec<_> =
@@ -291,7 +296,7 @@ impl Hosts {
         }
     }
 
-    /// Prefetches the side of the connection that this packet will reach, and the record of a flow that the packet begins or completes.
+    /// Prefetches the receiver of a data packet, and the record of a flow that the packet begins or completes.
     #[inline(always)]
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];

@@ -197,7 +197,12 @@ fn run(lost: &[u64], traced: &[u32]) -> TestWire {
 fn hosts_of(scenario: &str) -> Hosts {
     let experiment = star(scenario);
     let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
-    Hosts::new(&experiment, &everywhere, |_| Rate::from_gbps(10), Flows::new(&experiment, true))
+    Hosts::new(
+        &experiment,
+        &everywhere,
+        |_| Rate::from_gbps(10),
+        Flows::new(&experiment, Some(experiment.network.hosts)),
+    )
 }
 
 fn flow() -> Flow {

@@ -13,6 +13,13 @@ pub(crate) struct Slots<T> {
     taken: Vec<bool>,
 }
 
+/// Number of slots after the first insertion.
+const FEWEST: usize = 64;
+
+/// Factor by which the number of slots grows. It is large, because growth copies all values, while the operating system provides memory only
+/// for slots that are used.
+const GROWTH: usize = 16;
+
 impl<T> Default for Slots<T> {
     fn default() -> Self {
         Self {
@@ -32,11 +39,20 @@ impl<T: Copy> Slots<T> {
             self.slots[slot as usize] = thing;
             slot
         } else {
+            if self.slots.len() == self.slots.capacity() {
+                self.grow();
+            }
             self.slots.push(thing);
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 at once")
         };
         self.note(slot, true);
         slot
+    }
+
+    /// Multiplies the number of slots by [`GROWTH`].
+    #[cold]
+    fn grow(&mut self) {
+        self.slots.reserve_exact(FEWEST.max((GROWTH - 1) * self.slots.len()));
     }
 
     /// Removes and returns the value of a slot.
@@ -107,6 +123,19 @@ mod tests {
         *slots.get_mut(0) = "g";
         assert_eq!([0, 1, 2, 3].map(|slot| slots.get(slot).copied()), ["g", "b", "d", "f"].map(Some));
         assert_eq!((slots.get(4), slots.len()), (None, 4));
+    }
+
+    #[test]
+    fn memory_grows_and_the_values_stay() {
+        let mut slots = Slots::default();
+        let mut capacities: Vec<usize> = Vec::new();
+        for thing in 0..5_000_u32 {
+            assert_eq!(slots.insert(thing), thing);
+            capacities.push(slots.slots.capacity());
+        }
+        capacities.dedup();
+        assert_eq!(capacities, [64, 1_024, 16_384]);
+        assert!((0..5_000).all(|slot| slots.get(slot) == Some(&slot)));
     }
 
     #[test]

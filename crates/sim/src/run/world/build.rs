@@ -49,7 +49,9 @@ impl World {
                 division.is_some_and(|division| division.share_of(here) == division.share_of(partition));
             network.at(number).exit = exits.add(partition, is_near, wire);
         }
+        let mut hosts_here = 0;
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
+            hosts_here += 1;
             let group = experiment.group(HostId(host));
             // The link from a host has the host's number.
             network.at(host).set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
@@ -67,8 +69,9 @@ impl World {
             experiment,
             &site.nodes,
             |host| network.rate(host.0),
-            Flows::new(experiment, !is_whole),
+            Flows::new(experiment, (!is_whole).then_some(hosts_here)),
         );
+        network.set_cold(division.is_some_and(|division| division.partitions() > division.threads()));
         network.run_nics_by_window(!hosts.nics_act_on_departures());
         let outside = Outside {
             network,
