@@ -17,7 +17,6 @@ use crate::network::group::{Busy, Group, Order, Turn};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
-use crate::network::sorter::Sorter;
 use crate::network::stages::Stages;
 use crate::network::turns::Turns;
 use crate::network::{Network, Owned};
@@ -74,7 +73,8 @@ impl<T: Copy + Default> Network<T> {
             in_flight: InFlight::default(),
             by_window: false,
             nics_by_window: false,
-            sorter: Sorter::new(calendar.window()),
+            is_cold: false,
+            sorter: Box::default(),
             busy: (0..calendar.turns()).map(|_| Busy::default()).collect(),
             calendar,
             steps,

@@ -193,6 +193,11 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
+    /// Swaps the vectors kept for reuse with `spare`.
+    pub(crate) fn exchange_spare(&mut self, spare: &mut Vec<Vec<Arriving<T>>>) {
+        std::mem::swap(&mut self.spare, spare);
+    }
+
     /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken.
     #[inline]
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {

@@ -19,6 +19,7 @@ mod paths;
 mod pauses;
 pub(crate) mod places;
 pub(crate) mod ports;
+pub(crate) mod scratch;
 pub(crate) mod site;
 pub(crate) mod slots;
 mod sorter;
@@ -86,8 +87,10 @@ pub struct Network<T> {
     /// Number of visits to nodes that run in time windows. Each turn of a group with arriving packets counts once; all hosts together count
     /// once per window.
     visits: u64,
+    /// Whether the network's state is not in the cache when a time window begins, because the thread also runs other partitions.
+    is_cold: bool,
     /// Scratch space, kept to avoid allocations.
-    sorter: Sorter,
+    sorter: Box<Sorter>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,

@@ -19,7 +19,7 @@ pub(crate) struct Sorter {
     occupied: [u64; WORDS],
     /// Bit *w*: whether any bucket of word *w* holds packets.
     words: u64,
-    /// Base-2 logarithm of the picoseconds per bucket.
+    /// Base-2 logarithm of the picoseconds per bucket, for the packets of the current window.
     shift: u32,
     /// Whether the packets are sorted without buckets.
     by_insertion: bool,
@@ -57,30 +57,31 @@ const _: () = assert!((FEW - 1) / 2 < MOVES);
 /// Number of times that packets are sorted with buckets after an insertion sort had too many moves.
 const PATIENCE: u32 = 63;
 
-impl Sorter {
-    /// Maximum length of a time window.
-    pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
-
-    /// Returns an empty sorter for time windows of this length.
-    pub(crate) fn new(window: Duration) -> Self {
-        debug_assert!(window <= Self::LONGEST);
-        let bits = 64 - window.0.leading_zeros();
+impl Default for Sorter {
+    fn default() -> Self {
         Self {
             packets: Vec::new(),
             sorted: Vec::new(),
             last: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
             words: 0,
-            shift: bits.saturating_sub(BUCKET_BITS),
+            shift: 0,
             by_insertion: false,
             until_insertion: 0,
         }
     }
+}
 
-    /// Announces that at most `count` packets will be added. Called when the sorter is empty.
+impl Sorter {
+    /// Maximum length of a time window.
+    pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
+
+    /// Announces that at most `count` packets of a time window of this length will be added. Called when the sorter is empty.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, count: usize) {
-        debug_assert!(self.packets.is_empty());
+    pub(crate) fn begin(&mut self, window: Duration, count: usize) {
+        debug_assert!(window <= Self::LONGEST && self.packets.is_empty());
+        let bits = 64 - window.0.leading_zeros();
+        self.shift = bits.saturating_sub(BUCKET_BITS);
         self.by_insertion = count <= FEW || self.until_insertion == 0;
     }
 
@@ -206,14 +207,14 @@ mod tests {
             window in prop_oneof![Just(3_000_000u64), Just(1 << 28)],
             seed in 0u64..9,
         ) {
-            let mut sorter = Sorter::new(Duration(window));
+            let mut sorter = Sorter::default();
             let key = |place: usize| {
                 let (at, link): (u64, u32) = packets[place];
                 (at, Ranks::new(seed).of_link(link), place)
             };
             // Packets that an insertion sort moves too often are sorted with buckets the next time.
             for round in 0..3 {
-                sorter.begin(packets.len());
+                sorter.begin(Duration(window), packets.len());
                 for (place, &(since, link)) in packets.iter().enumerate() {
                     let way = Way { port: place as u32 + 1, ..Way::default() };
                     sorter.add(Duration(since), Ranks::new(seed).of_link(link), place, way);
@@ -226,16 +227,16 @@ mod tests {
                 prop_assert!(places.into_iter().eq(0..packets.len() as u32));
                 sorter.recycle(sorted);
             }
-            sorter.begin(0);
+            sorter.begin(Duration(window), 0);
             prop_assert_eq!(sorter.take_sorted().len(), 0);
         }
     }
 
     #[test]
     fn packets_that_are_moved_often_are_sorted_with_buckets_for_some_time() {
-        let mut sorter = Sorter::new(Duration(3_000_000));
+        let mut sorter = Sorter::default();
         let mut sorts_by_insertion = |packets: &mut dyn Iterator<Item = u64>| {
-            sorter.begin(100);
+            sorter.begin(Duration(3_000_000), 100);
             let by_insertion = sorter.by_insertion;
             for (place, since) in packets.enumerate() {
                 sorter.add(Duration(since), Ranks::new(1).of_link(0), place, Way::default());

@@ -19,11 +19,15 @@ use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::group::{Busy, Group, Order, Turn, Way};
 use crate::network::link::{Flying, Leaves, Link, NONE};
-use crate::network::sorter::Sorter;
 use crate::network::turns::Step;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
+    /// Sets whether the network's state is not in the cache when a time window begins. Affects only the speed of a run.
+    pub(crate) fn set_cold(&mut self, is_cold: bool) {
+        self.is_cold = is_cold;
+    }
+
     /// Returns a time before which no packet arrives at, or leaves, a node that runs in time windows; `Instant::MAX` if all nodes run event
     /// by event.
     pub(crate) fn not_before(&self) -> Instant {
@@ -67,7 +71,6 @@ impl<T: Copy + Default> Network<T> {
     /// Changes the length of time windows. All packets that arrive before `now` must have been processed.
     pub(crate) fn set_window(&mut self, window: Duration, now: Instant) {
         self.calendar.set_window(window, now);
-        self.sorter = Sorter::new(self.calendar.window());
     }
 
     /// Opens the time window that contains `now`. Returns the last instant of this window, or the time of the next epoch if that is
@@ -87,7 +90,7 @@ impl<T: Copy + Default> Network<T> {
         }
         self.calendar.recycle_due(due);
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
-        self.sorter.begin(packets.len());
+        self.sorter.begin(self.calendar.window(), packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
                 self.sorter.add(
@@ -206,7 +209,7 @@ impl<T: Copy + Default> Network<T> {
         let Self { calendar, sorter, routing, places, links, wires, groups, group_of, .. } = self;
         let (packets, start) = (calendar.take(group), calendar.start());
         let Group { order, switch, node, is_part, .. } = groups[group as usize];
-        sorter.begin(packets.len());
+        sorter.begin(calendar.window(), packets.len());
         for (place, packet) in packets.iter().enumerate() {
             debug_assert!(packet.at >= start, "packets arrive in the open window or later");
             if packet.at > until {
@@ -225,6 +228,9 @@ impl<T: Copy + Default> Network<T> {
             sorter.add(packet.at - start, wire.rank, place, Way { port, ingress: wire.ingress });
         }
         let sorted = sorter.take_sorted();
+        if self.is_cold {
+            self.prefetch_ports(sorted.iter().map(|entry| entry.way.port));
+        }
         for entry in &sorted {
             self.take_one(group, node, order, &packets[entry.place as usize], entry.way, driver);
         }
@@ -234,6 +240,13 @@ impl<T: Copy + Default> Network<T> {
         }
         self.sorter.recycle(sorted);
         self.calendar.recycle(packets);
+    }
+
+    /// Prefetches these ports and the data that they point to.
+    #[inline(never)]
+    fn prefetch_ports(&self, places: impl Iterator<Item = u32> + Clone) {
+        places.clone().for_each(|place| prefetch_lines(&self.links[place as usize]));
+        places.for_each(|place| self.links[place as usize].port.prefetch());
     }
 
     /// Processes one arrival at a port of a group.
@@ -305,7 +318,7 @@ impl<T: Copy + Default> Network<T> {
         }
         let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
             Arrival::Sent(departure) => {
-                if let Some(leaves) = leave(link, place, departure, calendar, tally) {
+                if let Some(leaves) = leave(link, place, departure, calendar, tally, driver) {
                     self.depart_watched(now, place, leaves, departure.header, departure.payload, driver);
                 }
                 true
@@ -341,7 +354,7 @@ impl<T: Copy + Default> Network<T> {
         self.join(group, node, Order::Apart, way, packet, driver)
     }
 
-    /// Calls [`Self::depart`] for a link that is observed or leads to another partition. Not inlined, because such links are few.
+    /// Calls [`Self::depart`] for a link that is observed. Not inlined, because such links are few.
     #[inline(never)]
     fn depart_watched(
         &mut self,
@@ -369,15 +382,20 @@ impl<T: Copy + Default> Network<T> {
     /// Sends all packets of a port that are due by `until`.
     #[inline(never)]
     fn catch_up(&mut self, place: u32, until: Instant, driver: &mut impl Driver<T>) {
-        while let Some((now, unusual)) = self.send_until(place, until) {
+        while let Some((now, unusual)) = self.send_until(place, until, driver) {
             self.after_unusual(now, place, unusual, driver);
         }
     }
 
-    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns this departure and
-    /// its time. Returns `None` when all due packets have been sent.
+    /// Sends packets of a port that are due by `until`. Stops at the first unusual departure, and returns this departure and its time.
+    /// Returns `None` when all due packets have been sent.
     #[inline(always)]
-    fn send_until(&mut self, place: u32, until: Instant) -> Option<(Instant, Unusual<T>)> {
+    fn send_until(
+        &mut self,
+        place: u32,
+        until: Instant,
+        driver: &mut impl Driver<T>,
+    ) -> Option<(Instant, Unusual<T>)> {
         let Self { links, nodes, dropped, calendar, tally, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[link.node as usize].memory;
@@ -390,7 +408,7 @@ impl<T: Copy + Default> Network<T> {
                 return Some((now, Unusual::Nothing));
             };
             let Departure { header, payload, .. } = departure;
-            if let Some(leaves) = leave(link, place, departure, calendar, tally) {
+            if let Some(leaves) = leave(link, place, departure, calendar, tally, driver) {
                 return Some((now, Unusual::Watched(leaves, header, payload)));
             }
             if !dropped.is_empty() {
@@ -447,6 +465,10 @@ impl<T: Copy + Default> Network<T> {
         } else {
             let mut ports = std::mem::take(&mut self.groups[group as usize].ports);
             let mut next = Instant::MAX;
+            if self.is_cold {
+                let due = |&(at, place): &(Instant, u32)| (at <= until).then_some(place);
+                self.prefetch_ports(ports.iter().filter_map(due));
+            }
             ports.retain_mut(|(at, place)| {
                 if *at <= until {
                     if self.links[*place as usize].port.is_due(until) {
@@ -540,9 +562,9 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// Departure that needs the driver.
+/// Departure that needs more than to put a packet on a link.
 enum Unusual<T> {
-    /// A packet leaves on a link that is observed or leads to another partition.
+    /// A packet leaves on a link that is observed.
     Watched(Leaves, Header, T),
     /// No packet leaves, because the port drops the packet or the port's shaper has too few tokens.
     Nothing,
@@ -563,8 +585,8 @@ fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, group: &mut Group) {
     }
 }
 
-/// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed or leads to another partition,
-/// returns the packet's arrival and exit instead, so that the caller can use the driver.
+/// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed, returns the packet's arrival
+/// and exit instead.
 #[inline(always)]
 fn leave<T: Copy + Default>(
     link: &mut Link<T>,
@@ -572,13 +594,19 @@ fn leave<T: Copy + Default>(
     departure: Departure<T>,
     calendar: &mut Calendar<T>,
     tally: &mut Tally,
+    driver: &mut impl Driver<T>,
 ) -> Option<Leaves> {
     let leaves = link.leaves(&departure);
-    if leaves.watch.sees_departures() || leaves.way.exit != NONE {
+    if leaves.watch.sees_departures() {
         return Some(leaves);
     }
     let Departure { header, payload, .. } = departure;
+    let at = leaves.way.arrival;
     tally.packet_hops += 1;
-    calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
+    if leaves.way.exit == NONE {
+        calendar.place(link.bucket, Arriving { at, header, payload, wire: place });
+    } else {
+        driver.leave(leaves.way.exit, at, header, payload);
+    }
     None
 }

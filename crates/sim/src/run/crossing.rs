@@ -19,6 +19,10 @@ pub(crate) struct Crossings {
 /// Distance, in packets, between the packet whose body is prefetched and the packet whose body is moved.
 const AHEAD: usize = 8;
 
+/// Maximum number of lists kept for reuse, for each neighbour of a partition. A window has one list for each neighbour, but the partitions of a
+/// thread share the lists, and some receive more lists than they send.
+const SPARE_PER_NEIGHBOUR: usize = 16;
+
 impl Crossings {
     /// Moves the bodies of these packets out of the packet store.
     fn take_bodies(&mut self, store: &mut Packets) {
@@ -44,6 +48,8 @@ pub(crate) struct Exits {
     neighbours: Vec<Neighbour>,
     /// Indices of the neighbours (other partitions) with packets to collect.
     addressed: Vec<u32>,
+    /// Empty lists of packets with allocated memory, for reuse. The list that was emptied last is used next, because it is still in the cache.
+    spare: Vec<Crossings>,
 }
 
 /// Partition at the far end of links from this partition, and the packets sent to that partition.
@@ -75,14 +81,32 @@ impl Exits {
     }
 
     /// Sends a packet through an exit (link to another partition). The packet's body stays in the packet store until [`Self::collect`].
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn leave(&mut self, exit: u32, at: Instant, header: Header, payload: PacketRef) {
         let (neighbour, wire) = self.ends[exit as usize];
-        let left = &mut self.neighbours[neighbour as usize].left.packets;
-        if left.is_empty() {
-            self.addressed.push(neighbour);
+        if self.neighbours[neighbour as usize].left.packets.is_empty() {
+            self.address(neighbour);
         }
-        left.push(Arriving { at, header, payload, wire });
+        self.neighbours[neighbour as usize].left.packets.push(Arriving { at, header, payload, wire });
+    }
+
+    /// Prepares the list of packets to a neighbour for the first packet.
+    #[inline(never)]
+    fn address(&mut self, neighbour: u32) {
+        self.addressed.push(neighbour);
+        self.neighbours[neighbour as usize].left = self.spare.pop().unwrap_or_default();
+    }
+
+    /// Keeps an emptied list of packets for reuse. Drops it if many lists are kept: a thread can receive more lists than it sends.
+    pub(crate) fn recycle(&mut self, emptied: Crossings) {
+        if self.spare.len() < SPARE_PER_NEIGHBOUR * self.neighbours.len() {
+            self.spare.push(emptied);
+        }
+    }
+
+    /// Swaps the lists kept for reuse with `spare`.
+    pub(crate) fn exchange_spare(&mut self, spare: &mut Vec<Crossings>) {
+        std::mem::swap(&mut self.spare, spare);
     }
 
     /// Discards the packets sent on a link to another partition since the last call of [`Self::collect`], after the link has gone down.
@@ -123,6 +147,29 @@ mod tests {
     use shallows_core::packet::HostId;
 
     use super::*;
+
+    #[test]
+    fn lists_are_used_again_and_some_are_kept_for_each_neighbour() {
+        let header = Header::new(HostId(0), HostId(1));
+        let (mut exits, mut packets) = (Exits::default(), Packets::default());
+        let exit = exits.add(3, true, 7);
+        exits.leave(exit, Instant(5), header, PacketRef::NONE);
+        let mut sent = None;
+        exits.collect(&mut packets, |partition, left| {
+            assert_eq!((partition, left.first(), left.packets[0].wire), (3, Instant(5), 7));
+            sent = Some(std::mem::take(left));
+        });
+        let mut emptied = sent.expect("a packet was sent");
+        emptied.packets.clear();
+        let memory = emptied.packets.as_ptr();
+        exits.recycle(emptied);
+        exits.leave(exit, Instant(6), header, PacketRef::NONE);
+        exits.collect(&mut packets, |_, left| assert_eq!(left.packets.as_ptr(), memory));
+        (0..20).for_each(|_| exits.recycle(Crossings::default()));
+        let mut spare = vec![Crossings::default()];
+        exits.exchange_spare(&mut spare);
+        assert_eq!((exits.spare.len(), spare.len()), (1, SPARE_PER_NEIGHBOUR));
+    }
 
     #[test]
     fn the_first_arrival_is_the_earliest_whatever_the_order_of_sending() {

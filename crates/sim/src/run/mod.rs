@@ -13,6 +13,7 @@ pub(crate) mod observers;
 pub(crate) mod partition;
 pub(crate) mod restarts;
 pub(crate) mod schedule;
+pub(crate) mod shared;
 pub(crate) mod simulation;
 pub(crate) mod stretch;
 pub(crate) mod sync;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use shallows_core::event::EventQueue;
 use shallows_core::{Duration, Instant};
 
-use crate::hosts::packet::Packets;
 use crate::network::event::Event;
 use crate::run::crossing::Crossings;
+use crate::run::shared::Shared;
 use crate::run::world::World;
 use crate::traffic::Newcomer;
 
@@ -18,9 +18,8 @@ use crate::traffic::Newcomer;
 pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, the bodies are in this
-    /// partition's world instead.
-    store: Arc<Mutex<Packets>>,
+    /// Memory that all partitions of a thread share. While a partition runs, this memory is in the partition's world instead.
+    shared: Arc<Mutex<Shared>>,
     /// Number of time windows, or stages of long windows, that the partition has run.
     pub(crate) visits: u64,
     /// Whether the partition's last time window or stage had at least as many events as the partition has links. If so, the next window probably
@@ -45,14 +44,12 @@ struct Letterbox {
 struct Letters {
     /// Packets from other partitions: one entry for each partition that has sent packets.
     crossings: Vec<Crossings>,
-    /// Empty entries for reuse by senders.
-    spare: Vec<Crossings>,
     flows: Vec<Newcomer>,
 }
 
 impl Partition {
-    pub(crate) fn new(world: World, queue: EventQueue<Event>, store: Arc<Mutex<Packets>>) -> Self {
-        Self { world, queue, store, visits: 0, is_busy: false }
+    pub(crate) fn new(world: World, queue: EventQueue<Event>, shared: Arc<Mutex<Shared>>) -> Self {
+        Self { world, queue, shared, visits: 0, is_busy: false }
     }
 
     /// Prefetches the partition's state if its last time window had many events. The state left the cache while other partitions of the
@@ -86,9 +83,9 @@ impl Partition {
     ) {
         self.visits += 1;
         let before = self.events();
-        let store = Arc::clone(&self.store);
-        let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.exchange_packets(&mut packets);
+        let shared = Arc::clone(&self.shared);
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange(&mut shared);
         if stage.is_some() {
             self.world.open_window(until);
         }
@@ -103,42 +100,39 @@ impl Partition {
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
-        self.world.exchange_packets(&mut packets);
+        self.world.exchange(&mut shared);
     }
 
     /// Reads letterbox `number` of `mail`: puts the packets on their links, and announces the flows. Must be called between time windows.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
-        let store = Arc::clone(&self.store);
-        let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.exchange_packets(&mut packets);
+        let shared = Arc::clone(&self.shared);
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange(&mut shared);
         self.read_into(mail, number);
-        self.world.exchange_packets(&mut packets);
+        self.world.exchange(&mut shared);
     }
 
-    /// Reads a letterbox like [`Self::read`]. The partition's packet store must already be in its world.
+    /// Reads a letterbox like [`Self::read`]. The thread's shared memory must already be in the partition's world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
         }
         let Self { world, queue, .. } = self;
         let mut letters = mail.0[number].open();
-        let Letters { crossings, spare, flows } = &mut *letters;
-        for mut sent in crossings.drain(..) {
-            world.enter(&mut sent, queue);
-            spare.push(sent);
-        }
+        let Letters { crossings, flows } = &mut *letters;
+        crossings.drain(..).for_each(|sent| world.enter(sent, queue));
         flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
     /// Returns whether both partitions share a packet store.
     pub(crate) fn shares_store_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.store, &other.store)
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Returns the number of packet bodies in the partition's store.
     pub(crate) fn stored(&self) -> usize {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).packets.len()
     }
 
     /// Returns the number of events that have fired in the partition.
@@ -175,9 +169,7 @@ impl Mail {
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());
-        let mut letters = letterbox.open();
-        let spare = letters.spare.pop().unwrap_or_default();
-        letters.crossings.push(std::mem::replace(packets, spare));
+        letterbox.open().crossings.push(std::mem::take(packets));
     }
 }
 

@@ -19,11 +19,12 @@ use shallows_scenario::Experiment;
 
 use crate::hosts::connection::Place;
 use crate::hosts::nic::inbox::InboxAt;
-use crate::hosts::packet::{PacketRef, Packets};
+use crate::hosts::packet::PacketRef;
 use crate::hosts::{Hosts, Timer};
 use crate::network::event::{Class, Event};
 use crate::network::{Arriving, Network};
 use crate::run::crossing::Crossings;
+use crate::run::shared::Shared;
 use crate::run::world::ends::Around;
 use crate::run::world::outside::{Outside, Surroundings};
 use crate::run::world::pace::Pace;
@@ -157,8 +158,8 @@ impl World {
     }
 
     /// Puts packets from another partition on their links to nodes of this partition.
-    pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
-        let Crossings { packets, is_far, bodies } = crossings;
+    pub(crate) fn enter(&mut self, mut crossings: Crossings, queue: &mut EventQueue<Event>) {
+        let Crossings { packets, is_far, bodies } = &mut crossings;
         let mut bodies = bodies.unload();
         for Arriving { wire, at, header, payload } in packets.drain(..) {
             let store = &mut self.outside.ends.packets;
@@ -166,6 +167,8 @@ impl World {
             let (network, mut around) = self.driving(queue);
             network.fly(wire, at, header, payload, &mut around);
         }
+        drop(bodies);
+        self.outside.ends.exits.recycle(crossings);
     }
 
     /// Returns the number of packet bodies stored in this world.
@@ -173,10 +176,14 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Swaps the packet store of this world with `packets`. Called before and after the world runs, because several partitions share one
-    /// store.
-    pub(crate) fn exchange_packets(&mut self, packets: &mut Packets) {
-        std::mem::swap(&mut self.outside.ends.packets, packets);
+    /// Swaps the packet store and the empty memory of this world with those in `shared`. Called before and after the world runs, because
+    /// several partitions share this memory.
+    pub(crate) fn exchange(&mut self, shared: &mut Shared) {
+        let Shared { packets, scratch, crossings } = shared;
+        let Outside { network, ends, .. } = &mut self.outside;
+        std::mem::swap(&mut ends.packets, packets);
+        ends.exits.exchange_spare(crossings);
+        network.exchange_scratch(scratch);
     }
 
     /// Delivers the next packet in flight on a link.

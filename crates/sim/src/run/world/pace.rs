@@ -39,7 +39,7 @@ const PERIOD: u64 = 1 << 14;
 
 /// Number of events before the first check. It is lower than `PERIOD`, so that the many partitions of a large network run only briefly event by
 /// event.
-const FIRST_PERIOD: u64 = 1 << 11;
+const FIRST_PERIOD: u64 = 1 << 8;
 
 /// Number of events per time window above which a run tries window-by-window execution.
 const WORTH_A_TRY: u64 = 4;
