@@ -25,9 +25,9 @@ pub trait World {
     /// The handler may schedule further events at the current time or later.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
-    /// Announces an event that probably fires next, so that the world can prefetch the state that the event needs. Called for some events
-    /// only: those that were scheduled far ahead, whose state has probably left the cache.
-    fn expect(&self, _event: Self::Event) {}
+    /// Prefetches the state that an event needs. Called when an event from the heap fires, with the next event of the heap. That event may
+    /// fire much later, may be passed again, and may be cancelled.
+    fn prefetch_for(&self, _event: Self::Event) {}
 
     /// Returns whether the run may end now: no pending event can change the results. Called after each event.
     fn is_finished(&self) -> bool {
@@ -143,28 +143,30 @@ impl<E: Event> EventQueue<E> {
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if the
-    /// event lies after `until`. If the event is from the heap, calls `expect` with the heap's next event.
+    /// event lies after `until`. If the event is from the heap, passes the heap's next event to
+    /// `prefetch`.
     #[inline(always)]
-    fn pop_until(&mut self, until: Instant, expect: impl FnOnce(E)) -> Option<E> {
+    fn pop_until(&mut self, until: Instant, prefetch: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(until);
         if near >= self.far_first || time_of(near) > until {
-            return self.pop_far(near, until, expect);
+            return self.pop_far(near, until, prefetch);
         }
         self.wheel.pop();
         Some(self.fire(near))
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if
-    /// no event comes before `limit`. If the event is from the heap, calls `expect` with the heap's next event.
+    /// no event comes before `limit`. If the event is from the heap, passes the heap's next event to
+    /// `prefetch`.
     #[inline(always)]
-    fn pop_before(&mut self, limit: Entry, expect: impl FnOnce(E)) -> Option<E> {
+    fn pop_before(&mut self, limit: Entry, prefetch: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
         let next = near.min(self.far_first);
         if next >= limit {
             return None;
         }
         if near > next {
-            return self.pop_far(near, time_of(limit), expect);
+            return self.pop_far(near, time_of(limit), prefetch);
         }
         self.wheel.pop();
         Some(self.fire(near))
@@ -182,18 +184,19 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// Slow path of [`Self::pop_until`]: the next event is in the heap, lies after `until`, or does not exist. `near` is the earliest entry
-    /// of the wheel.
+    /// Slow path of [`Self::pop_until`] and [`Self::pop_before`]: the next event is in the heap, lies after `until`, or does not exist. `near` is
+    /// the earliest entry of the wheel.
     #[inline(never)]
-    fn pop_far(&mut self, near: Entry, until: Instant, expect: impl FnOnce(E)) -> Option<E> {
+    fn pop_far(&mut self, near: Entry, until: Instant, prefetch: impl FnOnce(E)) -> Option<E> {
         let next = self.far_first;
         if next == Entry::MAX || near < next || time_of(next) > until {
             return None;
         }
         self.far.pop();
-        self.far_first = self.far.peek().map_or(Entry::MAX, |far| far.0);
-        if self.far_first != Entry::MAX {
-            expect(E::from_key(self.far_first as u64));
+        let following = self.far.peek().map(|far| far.0);
+        self.far_first = following.unwrap_or(Entry::MAX);
+        if let Some(following) = following {
+            prefetch(E::from_key(following as u64));
         }
         self.wheel.advance(time_of(next));
         Some(self.fire(next))
@@ -213,7 +216,7 @@ impl<E: Event> EventQueue<E> {
 /// Returns `true` if the run ended because `budget` events have fired.
 pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
     for _ in 0..budget {
-        let Some(event) = queue.pop_until(until, |event| world.expect(event)) else { return false };
+        let Some(event) = queue.pop_until(until, |event| world.prefetch_for(event)) else { return false };
         world.handle(event, queue);
         if world.is_finished() {
             return false;
@@ -230,7 +233,7 @@ pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at:
         return;
     }
     let limit = entry(at, event.key());
-    while let Some(event) = queue.pop_before(limit, |event| world.expect(event)) {
+    while let Some(event) = queue.pop_before(limit, |event| world.prefetch_for(event)) {
         world.handle(event, queue);
         if world.is_finished() {
             return;
@@ -305,37 +308,37 @@ mod tests {
         assert_eq!(drain(&mut queue), [(1_000, 1), (5_000, 2)]);
     }
 
-    /// World that records each event that it handles or expects.
+    /// World that records each event that it handles or prefetches for.
     #[derive(Default)]
-    struct Expecting {
+    struct Prefetching {
         handled: Vec<u64>,
-        /// Each expected event, and the number of events that were handled before.
-        expected: std::cell::RefCell<Vec<(u64, usize)>>,
+        /// Each event of a prefetch, and the number of events that were handled before.
+        prefetched: std::cell::RefCell<Vec<(u64, usize)>>,
     }
 
-    impl World for Expecting {
+    impl World for Prefetching {
         type Event = u64;
         fn handle(&mut self, event: u64, _queue: &mut EventQueue<u64>) {
             self.handled.push(event);
         }
-        fn expect(&self, event: u64) {
-            self.expected.borrow_mut().push((event, self.handled.len()));
+        fn prefetch_for(&self, event: u64) {
+            self.prefetched.borrow_mut().push((event, self.handled.len()));
         }
     }
 
     #[test]
-    fn the_next_event_from_the_heap_is_expected_when_the_one_before_it_fires() {
+    fn state_is_prefetched_for_the_next_event_of_the_heap_when_the_one_before_it_fires() {
         let mut queue = EventQueue::new(Duration::from_micros(1));
         let far = Duration::from_millis(1);
         for (at, event) in [(Duration(5), 1), (far, 2), (far + Duration(7), 3), (far * 2, 4)] {
             queue.schedule(Instant::ZERO + at, event);
         }
-        let mut world = Expecting::default();
+        let mut world = Prefetching::default();
         run(&mut world, &mut queue, Instant::ZERO + far, u64::MAX);
-        assert_eq!((&world.handled[..], &world.expected.borrow()[..]), (&[1, 2][..], &[(3, 1)][..]));
+        assert_eq!((&world.handled[..], &world.prefetched.borrow()[..]), (&[1, 2][..], &[(3, 1)][..]));
         run_before(&mut world, &mut queue, Instant::MAX, 0);
         assert_eq!(
-            (&world.handled[..], &world.expected.borrow()[..]),
+            (&world.handled[..], &world.prefetched.borrow()[..]),
             (&[1, 2, 3, 4][..], &[(3, 1), (4, 2)][..])
         );
     }

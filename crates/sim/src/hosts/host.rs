@@ -46,6 +46,10 @@ struct Named {
     generation: u32,
 }
 
+/// Number of senders for which a host reserves memory when it needs the first one, and number of receivers. Most hosts need more than the four
+/// for which a vector reserves memory by itself.
+const FIRST_SIDES: usize = 8;
+
 #[inline]
 fn key(sender: HostId, name: Name) -> u64 {
     u64::from(sender.0) << 32 | u64::from(name.slot)
@@ -61,15 +65,14 @@ pub(crate) enum Found {
 }
 
 impl Host {
-    /// Creates a host without connections; `line_rate` is the rate of its link. The host has memory for `room` connections in each direction
-    /// from the start.
-    pub(crate) fn new(nic: Nic, line_rate: Rate, room: usize) -> Self {
+    /// Creates a host without connections; `line_rate` is the rate of its link.
+    pub(crate) fn new(nic: Nic, line_rate: Rate) -> Self {
         Self {
             nic,
             line_rate,
-            senders: Vec::with_capacity(room),
+            senders: Vec::new(),
             free_senders: Vec::new(),
-            receivers: Vec::with_capacity(room),
+            receivers: Vec::new(),
             free_receivers: Vec::new(),
             names: Numbered::default(),
             pools: BTreeMap::new(),
@@ -114,6 +117,7 @@ impl Host {
             side.transport = transport;
             return slot;
         }
+        reserve_first(&mut self.senders);
         self.senders.push(SenderSide {
             endpoint: Endpoint::new(of, self.line_rate),
             address,
@@ -199,6 +203,7 @@ impl Host {
             *place = side;
             slot
         } else {
+            reserve_first(&mut self.receivers);
             self.receivers.push(side);
             slot_of_last(&self.receivers)
         };
@@ -246,6 +251,13 @@ impl Host {
         self.names.remove(key(side.address.source, side.name));
         self.nic.on_close(slot);
         self.free_receivers.push(slot);
+    }
+}
+
+/// Reserves memory for [`FIRST_SIDES`] sides, if this is the first time that memory is needed.
+fn reserve_first<T>(sides: &mut Vec<T>) {
+    if sides.capacity() == 0 {
+        sides.reserve_exact(FIRST_SIDES);
     }
 }
 

@@ -118,9 +118,6 @@ pub(crate) enum HostEvent<'a> {
 const FEW_HOSTS: usize = 32;
 const FEW_CONNECTIONS: usize = 256;
 
-/// Maximum number of connections in each direction for which a host has memory from the start.
-const MOST_ROOM: usize = 8;
-
 /// Timer of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
@@ -143,11 +140,9 @@ impl Hosts {
         rate: impl Fn(HostId) -> Rate,
         flows: Flows,
     ) -> Self {
-        let flows_per_host = flow::expected(experiment) / f64::from(experiment.network.hosts);
-        let room = (flows_per_host as usize).min(MOST_ROOM);
         let host = |number| {
             let host = HostId(number);
-            Host::new(Nic::of(experiment, host, rate(host)), rate(host), room)
+            Host::new(Nic::of(experiment, host, rate(host)), rate(host))
         };
         // Hosts are the first nodes of a partition, as in the whole network.
         let hosts: Vec<_> =
@@ -281,10 +276,10 @@ impl Hosts {
         self.hosts[self.places.at(place.host.0)].receivers.get(place.slot as usize).map(prefetch_lines);
     }
 
-    /// Prefetches the sender of an acknowledgement, or the table entries needed to find the receiver of a data packet and the record of a
-    /// flow that the packet begins or completes.
+    /// Prefetches what [`Self::prefetch_second`] reads. For an acknowledgement, this is the sender. For a data packet, these are the table
+    /// entries of the receiver and of a flow that the packet begins or completes.
     #[inline(always)]
-    pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
+    pub(crate) fn prefetch_first(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];
         if let Some(body) = packets.ack(packet) {
             host.senders.get(body.name.slot as usize).map(prefetch_lines);
@@ -296,9 +291,10 @@ impl Hosts {
         }
     }
 
-    /// Prefetches the receiver of a data packet, and the record of a flow that the packet begins or completes.
+    /// Prefetches the receiver of a data packet, and the record of a flow that the packet begins or completes. An acknowledgement can only
+    /// complete a flow.
     #[inline(always)]
-    pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
+    pub(crate) fn prefetch_second(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];
         if let Some(body) = packets.ack(packet) {
             let sender = host.senders.get(body.name.slot as usize);

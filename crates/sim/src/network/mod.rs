@@ -87,9 +87,9 @@ pub struct Network<T> {
     /// Number of visits to nodes that run in time windows. Each turn of a group with arriving packets counts once; all hosts together count
     /// once per window.
     visits: u64,
-    /// Whether the network's state is not in the cache when a time window begins, because the thread also runs other partitions.
+    /// Whether the network's state is probably not in the cache when a time window begins, because each thread has several partitions.
     is_cold: bool,
-    /// Scratch space, kept to avoid allocations.
+    /// Scratch space, kept to avoid allocations. While a partition does not run, this sorter is unused ([`scratch::Scratch`]).
     sorter: Box<Sorter>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,

@@ -18,6 +18,14 @@ impl<T> Default for Scratch<T> {
     }
 }
 
+#[cfg(test)]
+impl<T> Scratch<T> {
+    /// Returns whether there is memory for buckets.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.buckets.iter().any(|bucket| bucket.capacity() > 0)
+    }
+}
+
 impl<T: Copy> Network<T> {
     /// Swaps the scratch space of this network with `scratch`.
     pub(crate) fn exchange_scratch(&mut self, scratch: &mut Scratch<T>) {

@@ -23,7 +23,7 @@ use crate::network::turns::Step;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Sets whether the network's state is not in the cache when a time window begins. Affects only the speed of a run.
+    /// Sets whether the network's state is probably not in the cache when a time window begins. Affects only the speed of a run.
     pub(crate) fn set_cold(&mut self, is_cold: bool) {
         self.is_cold = is_cold;
     }
@@ -354,7 +354,7 @@ impl<T: Copy + Default> Network<T> {
         self.join(group, node, Order::Apart, way, packet, driver)
     }
 
-    /// Calls [`Self::depart`] for a link that is observed. Not inlined, because such links are few.
+    /// Calls [`Self::depart`] for a link with an observer or a watchdog. Not inlined, because such links are few.
     #[inline(never)]
     fn depart_watched(
         &mut self,
@@ -562,9 +562,9 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// Departure that needs more than to put a packet on a link.
+/// Departure that [`leave`] does not complete.
 enum Unusual<T> {
-    /// A packet leaves on a link that is observed.
+    /// A packet leaves on a link with an observer or a watchdog.
     Watched(Leaves, Header, T),
     /// No packet leaves, because the port drops the packet or the port's shaper has too few tokens.
     Nothing,
@@ -585,8 +585,8 @@ fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, group: &mut Group) {
     }
 }
 
-/// Puts on `link` a packet that starts to leave the link's port, and returns `None`. If the link is observed, returns the packet's arrival
-/// and exit instead.
+/// Puts on `link` a packet that starts to leave the link's port, or passes it to [`Driver::leave`] if the link leads to another partition.
+/// Returns `None`. If the link has an observer or a watchdog, does neither, and returns the packet's arrival and exit.
 #[inline(always)]
 fn leave<T: Copy + Default>(
     link: &mut Link<T>,

@@ -19,10 +19,6 @@ pub(crate) struct Crossings {
 /// Distance, in packets, between the packet whose body is prefetched and the packet whose body is moved.
 const AHEAD: usize = 8;
 
-/// Maximum number of lists kept for reuse, for each neighbour of a partition. A window has one list for each neighbour, but the partitions of a
-/// thread share the lists, and some receive more lists than they send.
-const SPARE_PER_NEIGHBOUR: usize = 16;
-
 impl Crossings {
     /// Moves the bodies of these packets out of the packet store.
     fn take_bodies(&mut self, store: &mut Packets) {
@@ -48,7 +44,8 @@ pub(crate) struct Exits {
     neighbours: Vec<Neighbour>,
     /// Indices of the neighbours (other partitions) with packets to collect.
     addressed: Vec<u32>,
-    /// Empty lists of packets with allocated memory, for reuse. The list that was emptied last is used next, because it is still in the cache.
+    /// Empty lists of packets, for reuse by the partitions of this thread. The list that was emptied last is used next, because it is still in
+    /// the cache. While the partition does not run, these lists are in the memory of the thread.
     spare: Vec<Crossings>,
 }
 
@@ -94,14 +91,21 @@ impl Exits {
     #[inline(never)]
     fn address(&mut self, neighbour: u32) {
         self.addressed.push(neighbour);
-        self.neighbours[neighbour as usize].left = self.spare.pop().unwrap_or_default();
+        let Neighbour { is_near, left, .. } = &mut self.neighbours[neighbour as usize];
+        // A list may still have memory, if a link has lost all its packets.
+        if *is_near && left.packets.capacity() == 0 {
+            *left = self.spare.pop().unwrap_or_default();
+        }
     }
 
-    /// Keeps an emptied list of packets for reuse. Drops it if many lists are kept: a thread can receive more lists than it sends.
-    pub(crate) fn recycle(&mut self, emptied: Crossings) {
-        if self.spare.len() < SPARE_PER_NEIGHBOUR * self.neighbours.len() {
-            self.spare.push(emptied);
+    /// Keeps an emptied list for packets to other partitions of this thread, or returns the list if it is from another thread. (A thread can
+    /// receive more lists from another thread than it sends to it.)
+    pub(crate) fn recycle(&mut self, emptied: Crossings) -> Option<Crossings> {
+        if emptied.is_far {
+            return Some(emptied);
         }
+        self.spare.push(emptied);
+        None
     }
 
     /// Swaps the lists kept for reuse with `spare`.
@@ -149,26 +153,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_used_again_and_some_are_kept_for_each_neighbour() {
+    fn lists_to_partitions_of_the_same_thread_are_used_again() {
         let header = Header::new(HostId(0), HostId(1));
         let (mut exits, mut packets) = (Exits::default(), Packets::default());
-        let exit = exits.add(3, true, 7);
-        exits.leave(exit, Instant(5), header, PacketRef::NONE);
-        let mut sent = None;
-        exits.collect(&mut packets, |partition, left| {
-            assert_eq!((partition, left.first(), left.packets[0].wire), (3, Instant(5), 7));
-            sent = Some(std::mem::take(left));
-        });
-        let mut emptied = sent.expect("a packet was sent");
-        emptied.packets.clear();
-        let memory = emptied.packets.as_ptr();
-        exits.recycle(emptied);
-        exits.leave(exit, Instant(6), header, PacketRef::NONE);
-        exits.collect(&mut packets, |_, left| assert_eq!(left.packets.as_ptr(), memory));
-        (0..20).for_each(|_| exits.recycle(Crossings::default()));
+        let [near, far] = [true, false].map(|is_near| exits.add(u32::from(is_near), is_near, 7));
+        // Sends a packet, and returns its list and the list's address.
+        let mut send = |exits: &mut Exits, exit| {
+            exits.leave(exit, Instant(5), header, PacketRef::NONE);
+            let mut sent = None;
+            exits.collect(&mut packets, |partition, left| {
+                assert_eq!(
+                    (partition, left.first(), left.packets[0].wire),
+                    (u32::from(exit == near), Instant(5), 7)
+                );
+                sent = Some(std::mem::take(left));
+            });
+            let mut sent = sent.expect("a packet was sent");
+            sent.packets.clear();
+            let place = sent.packets.as_ptr();
+            (sent, place)
+        };
+        let (first, place) = send(&mut exits, near);
+        assert!(exits.recycle(first).is_none());
+        let (to_other_thread, other) = send(&mut exits, far);
+        assert_ne!(other, place);
+        assert!(exits.recycle(to_other_thread).is_some_and(|returned| returned.packets.as_ptr() == other));
+        assert_eq!(send(&mut exits, near).1, place);
         let mut spare = vec![Crossings::default()];
         exits.exchange_spare(&mut spare);
-        assert_eq!((exits.spare.len(), spare.len()), (1, SPARE_PER_NEIGHBOUR));
+        assert_eq!((exits.spare.len(), spare.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_list_that_a_link_has_emptied_is_used_again() {
+        let header = Header::new(HostId(0), HostId(1));
+        let (mut exits, mut packets) = (Exits::default(), Packets::default());
+        let [one, other] = [7, 8].map(|wire| exits.add(3, true, wire));
+        exits.leave(one, Instant(5), header, PacketRef::NONE);
+        let place = exits.neighbours[0].left.packets.as_ptr();
+        exits.lose(one, &mut packets);
+        exits.spare.push(Crossings::default());
+        exits.leave(other, Instant(6), header, PacketRef::NONE);
+        let mut wires = Vec::new();
+        exits.collect(&mut packets, |_, left| {
+            assert_eq!(left.packets.as_ptr(), place);
+            wires.extend(left.packets.drain(..).map(|packet| packet.wire));
+        });
+        assert_eq!((wires, exits.spare.len()), (vec![8], 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::event::Event;
 use crate::run::crossing::Crossings;
-use crate::run::shared::Shared;
+use crate::run::thread_memory::ThreadMemory;
 use crate::run::world::World;
 use crate::traffic::Newcomer;
 
@@ -19,7 +19,7 @@ pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
     /// Memory that all partitions of a thread share. While a partition runs, this memory is in the partition's world instead.
-    shared: Arc<Mutex<Shared>>,
+    pub(super) memory: Arc<Mutex<ThreadMemory>>,
     /// Number of time windows, or stages of long windows, that the partition has run.
     pub(crate) visits: u64,
     /// Whether the partition's last time window or stage had at least as many events as the partition has links. If so, the next window probably
@@ -44,12 +44,14 @@ struct Letterbox {
 struct Letters {
     /// Packets from other partitions: one entry for each partition that has sent packets.
     crossings: Vec<Crossings>,
+    /// Empty entries for reuse by partitions of other threads.
+    spare: Vec<Crossings>,
     flows: Vec<Newcomer>,
 }
 
 impl Partition {
-    pub(crate) fn new(world: World, queue: EventQueue<Event>, shared: Arc<Mutex<Shared>>) -> Self {
-        Self { world, queue, shared, visits: 0, is_busy: false }
+    pub(crate) fn new(world: World, queue: EventQueue<Event>, memory: Arc<Mutex<ThreadMemory>>) -> Self {
+        Self { world, queue, memory, visits: 0, is_busy: false }
     }
 
     /// Prefetches the partition's state if its last time window had many events. The state left the cache while other partitions of the
@@ -83,9 +85,9 @@ impl Partition {
     ) {
         self.visits += 1;
         let before = self.events();
-        let shared = Arc::clone(&self.shared);
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.exchange(&mut shared);
+        let memory = Arc::clone(&self.memory);
+        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange(&mut memory);
         if stage.is_some() {
             self.world.open_window(until);
         }
@@ -100,39 +102,41 @@ impl Partition {
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
-        self.world.exchange(&mut shared);
+        self.world.exchange(&mut memory);
     }
 
     /// Reads letterbox `number` of `mail`: puts the packets on their links, and announces the flows. Must be called between time windows.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
-        let shared = Arc::clone(&self.shared);
-        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        self.world.exchange(&mut shared);
+        let memory = Arc::clone(&self.memory);
+        let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange(&mut memory);
         self.read_into(mail, number);
-        self.world.exchange(&mut shared);
+        self.world.exchange(&mut memory);
     }
 
-    /// Reads a letterbox like [`Self::read`]. The thread's shared memory must already be in the partition's world.
+    /// Reads a letterbox like [`Self::read`]. The memory of the thread must already be in the partition's world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
         }
         let Self { world, queue, .. } = self;
         let mut letters = mail.0[number].open();
-        let Letters { crossings, flows } = &mut *letters;
-        crossings.drain(..).for_each(|sent| world.enter(sent, queue));
+        let Letters { crossings, spare, flows } = &mut *letters;
+        for sent in crossings.drain(..) {
+            spare.extend(world.enter(sent, queue));
+        }
         flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
-    /// Returns whether both partitions share a packet store.
-    pub(crate) fn shares_store_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
+    /// Returns whether both partitions belong to the same thread of the division.
+    pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
     }
 
-    /// Returns the number of packet bodies in the partition's store.
+    /// Returns the number of packet bodies of the partition's thread.
     pub(crate) fn stored(&self) -> usize {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner).packets.len()
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).packets.len()
     }
 
     /// Returns the number of events that have fired in the partition.
@@ -169,7 +173,10 @@ impl Mail {
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());
-        letterbox.open().crossings.push(std::mem::take(packets));
+        let mut letters = letterbox.open();
+        // Lists to partitions of the same thread come from the memory of the thread.
+        let spare = if packets.is_far { letters.spare.pop() } else { None };
+        letters.crossings.push(std::mem::replace(packets, spare.unwrap_or_default()));
     }
 }
 

@@ -345,8 +345,8 @@ impl Simulation {
 
     /// Returns the number of stored packet bodies.
     fn packets(&self) -> u64 {
-        let stores = self.partitions.chunk_by(Partition::shares_store_with).map(|share| share[0].stored());
-        stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
+        let threads = self.partitions.chunk_by(Partition::shares_memory_with).map(|share| share[0].stored());
+        threads.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
     }
 
     fn flows_started(&self) -> u64 {
@@ -471,15 +471,15 @@ fn divide(
     let stages = division.as_ref().and_then(|division| Stages::new(experiment, division)).map(Arc::new);
     let threads = division.as_ref().map_or(1, Division::threads);
     let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(threads));
-    let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
-    let build = |(site, store)| {
+    let memories = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
+    let build = |(site, memory)| {
         let mut queue = EventQueue::new(horizon);
         let mut world =
             World::new(experiment, division.as_ref(), stages.as_deref(), site, captures, execution);
         world.start(experiment, &mut queue);
-        Partition::new(world, queue, store)
+        Partition::new(world, queue, memory)
     };
-    let partitions = parallel::map(threads as usize, sites.into_iter().zip(stores).collect(), build);
+    let partitions = parallel::map(threads as usize, sites.into_iter().zip(memories).collect(), build);
     let windows = division.filter(|division| division.partitions() > 1).map(|division| {
         Windows::new(experiment, division, stages.clone(), execution, limit(experiment), horizon)
     });

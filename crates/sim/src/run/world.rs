@@ -24,7 +24,7 @@ use crate::hosts::{Hosts, Timer};
 use crate::network::event::{Class, Event};
 use crate::network::{Arriving, Network};
 use crate::run::crossing::Crossings;
-use crate::run::shared::Shared;
+use crate::run::thread_memory::ThreadMemory;
 use crate::run::world::ends::Around;
 use crate::run::world::outside::{Outside, Surroundings};
 use crate::run::world::pace::Pace;
@@ -67,7 +67,7 @@ impl event::World for World {
         }
     }
 
-    fn expect(&self, event: Event) {
+    fn prefetch_for(&self, event: Event) {
         let place = || Place::from_index(event.index(self.outside.ranks));
         match event.class() {
             Class::SenderTimer => self.hosts.prefetch_sender(place()),
@@ -157,8 +157,13 @@ impl World {
         ends.exits.collect(&mut ends.packets, take);
     }
 
-    /// Puts packets from another partition on their links to nodes of this partition.
-    pub(crate) fn enter(&mut self, mut crossings: Crossings, queue: &mut EventQueue<Event>) {
+    /// Puts packets from another partition on their links to nodes of this partition. Keeps the empty list for reuse, or returns it if it is
+    /// from another thread.
+    pub(crate) fn enter(
+        &mut self,
+        mut crossings: Crossings,
+        queue: &mut EventQueue<Event>,
+    ) -> Option<Crossings> {
         let Crossings { packets, is_far, bodies } = &mut crossings;
         let mut bodies = bodies.unload();
         for Arriving { wire, at, header, payload } in packets.drain(..) {
@@ -168,7 +173,7 @@ impl World {
             network.fly(wire, at, header, payload, &mut around);
         }
         drop(bodies);
-        self.outside.ends.exits.recycle(crossings);
+        self.outside.ends.exits.recycle(crossings)
     }
 
     /// Returns the number of packet bodies stored in this world.
@@ -176,14 +181,14 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Swaps the packet store and the empty memory of this world with those in `shared`. Called before and after the world runs, because
-    /// several partitions share this memory.
-    pub(crate) fn exchange(&mut self, shared: &mut Shared) {
-        let Shared { packets, scratch, crossings } = shared;
+    /// Swaps the packet store and the scratch space of this world with those of its thread. Called before and after the world runs.
+    pub(crate) fn exchange(&mut self, memory: &mut ThreadMemory) {
+        let ThreadMemory { packets, scratch, lists, order } = memory;
         let Outside { network, ends, .. } = &mut self.outside;
         std::mem::swap(&mut ends.packets, packets);
-        ends.exits.exchange_spare(crossings);
+        ends.exits.exchange_spare(lists);
         network.exchange_scratch(scratch);
+        std::mem::swap(&mut self.order, order);
     }
 
     /// Delivers the next packet in flight on a link.

@@ -105,3 +105,19 @@ fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
     assert!(seen[&2] > seen[&4], "the fastest is kept: {seen:?}");
     assert_ends_as_if_undivided(simulation, experiment);
 }
+
+#[test]
+fn the_partitions_of_a_thread_use_one_memory_in_turn() {
+    let experiment = fabric(&[("workload.0.load", "0.8")]);
+    // Each switch is a partition.
+    let division = Division::in_pieces(&experiment, 1, 0).expect("switches are connected");
+    let mut simulation = Simulation::of_partitions(experiment, division, nowhere).expect("nothing is opened");
+    simulation.advance(u64::MAX);
+    assert_eq!(simulation.partitions.len(), 4);
+    for partition in &simulation.partitions {
+        assert!(partition.shares_memory_with(&simulation.partitions[0]));
+        let memory = partition.memory.lock().expect("no partition panics");
+        assert!(memory.order.capacity() > 0 && memory.scratch.has_memory());
+        assert!(memory.lists.iter().any(|list| list.packets.capacity() > 0));
+    }
+}

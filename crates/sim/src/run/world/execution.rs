@@ -8,12 +8,12 @@ use shallows_core::{Duration, Instant};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Number of packets processed between the prefetch of a connection and its use. Processing these packets takes about as long as a memory
+/// Number of packets processed between the second prefetch for a packet and the processing of the packet. Processing these packets takes about as long as a memory
 /// access.
 const AHEAD: usize = 4;
 
-/// Number of packets processed between the prefetch of a connection's table entry and the use of the connection.
-const AHEAD_OF_NAME: usize = 2 * AHEAD;
+/// Number of packets processed between the first prefetch for a packet and the processing of the packet.
+const AHEAD_OF_FIRST: usize = 2 * AHEAD;
 
 impl World {
     /// Runs until the time `until`, until the run is finished, or until `budget` events have fired. A time window may exceed the budget.
@@ -101,13 +101,13 @@ impl World {
             self.outside.ends.packets.prefetch(packet.payload);
         }
         for (number, &place) in order.iter().enumerate() {
-            if let Some(&later) = ahead.get(number + AHEAD_OF_NAME) {
+            if let Some(&later) = ahead.get(number + AHEAD_OF_FIRST) {
                 let packet = &packets[later];
-                self.hosts.prefetch_name(&packet.header, packet.payload, &self.outside.ends.packets);
+                self.hosts.prefetch_first(&packet.header, packet.payload, &self.outside.ends.packets);
             }
             if let Some(&later) = ahead.get(number + AHEAD) {
                 let packet = &packets[later];
-                self.hosts.prefetch_connection(&packet.header, packet.payload, &self.outside.ends.packets);
+                self.hosts.prefetch_second(&packet.header, packet.payload, &self.outside.ends.packets);
             }
             let packet = &packets[place];
             event::run_before(self, queue, packet.at, self.outside.network.arrival_of(packet));

@@ -24,6 +24,9 @@ pub(super) struct Pace {
     execution: Execution,
     /// Whether the first check of the number of events has been made.
     is_begun: bool,
+    /// Number of events between two checks: [`FIRST_PERIOD`] at first, doubled at each check until the run tries window-by-window execution or
+    /// the number is [`PERIOD`].
+    period: u64,
     /// Total number of events at the last check. `visits` and `at` are the total number of visits and the simulated time at that check.
     events: u64,
     visits: u64,
@@ -37,8 +40,8 @@ pub(super) struct Pace {
 /// Number of events after which the run checks the number of events per time window again.
 const PERIOD: u64 = 1 << 14;
 
-/// Number of events before the first check. It is lower than `PERIOD`, so that the many partitions of a large network run only briefly event by
-/// event.
+/// Number of events before the first check. It is lower than `PERIOD`, so that the many partitions of a large network run only briefly event
+/// by event.
 const FIRST_PERIOD: u64 = 1 << 8;
 
 /// Number of events per time window above which a run tries window-by-window execution.
@@ -54,7 +57,16 @@ const MOST_PATIENCE: u32 = 1 << 7;
 impl Pace {
     pub(super) fn new(execution: Execution, is_possible: bool) -> Self {
         let execution = if is_possible { execution } else { Execution::Events };
-        Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
+        Self {
+            execution,
+            is_begun: false,
+            period: FIRST_PERIOD,
+            events: 0,
+            visits: 0,
+            at: Instant::ZERO,
+            wait: 0,
+            patience: 1,
+        }
     }
 
     /// Records the total numbers of events and visits, and the simulated time, at a check.
@@ -65,8 +77,7 @@ impl Pace {
     /// Returns the total number of events at which the next check is due.
     pub(super) fn next(&self) -> u64 {
         match self.execution {
-            Execution::Adaptive if self.is_begun => self.events + PERIOD,
-            Execution::Adaptive => FIRST_PERIOD,
+            Execution::Adaptive => self.events + self.period,
             Execution::Events => u64::MAX,
             Execution::Windows if self.is_begun => u64::MAX,
             Execution::Windows => 0,
@@ -82,8 +93,10 @@ impl Pace {
         let windows = (now - self.at).0 / window.0 + 1;
         if events - self.events <= WORTH_A_TRY * windows || self.wait > 0 {
             self.wait = self.wait.saturating_sub(1);
+            self.period = (2 * self.period).min(PERIOD);
             return false;
         }
+        self.period = PERIOD;
         true
     }
 
@@ -108,8 +121,7 @@ mod tests {
     #[test]
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
-        assert_eq!(pace.next(), FIRST_PERIOD);
-        pace.note(0, 0, Instant::ZERO);
+        assert!(pace.tries_windows(PERIOD, Instant(1), WINDOW));
         assert_eq!(pace.next(), PERIOD);
         // At 4 events per window, a period of 16,384 events has 4,096 windows. The periods of this test have 5,001 and 3,501 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(5_000_000), WINDOW));
@@ -117,6 +129,22 @@ mod tests {
         // At 1.5 events per visit, a period has 10,922.7 visits.
         assert!(!pace.leaves_windows(PERIOD, 10_922));
         assert!(pace.leaves_windows(PERIOD, 10_923));
+    }
+
+    #[test]
+    fn the_first_checks_come_soon() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        let mut events = 0;
+        for period in [256, 512, 1_024, 2_048, 4_096, 8_192, 16_384, 16_384] {
+            events += period;
+            assert_eq!(pace.next(), events);
+            assert!(!pace.tries_windows(events, Instant(u64::MAX / 2), WINDOW));
+            pace.note(events, 0, Instant(u64::MAX / 4));
+        }
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        assert!(pace.tries_windows(256, Instant(1), WINDOW));
+        pace.note(256, 9, Instant(1));
+        assert_eq!(pace.next(), 256 + 16_384, "windows have begun");
     }
 
     #[test]
@@ -148,6 +176,7 @@ mod tests {
     #[test]
     fn each_check_counts_from_the_check_before() {
         let mut pace = Pace::new(Execution::Adaptive, true);
+        assert!(pace.tries_windows(1_000, Instant(1), WINDOW));
         pace.note(1_000, 50, Instant(500_000));
         let next = 1_000 + PERIOD;
         assert_eq!(pace.next(), next);
