@@ -143,8 +143,7 @@ impl<E: Event> EventQueue<E> {
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if the
-    /// event lies after `until`. If the event is from the heap, passes the heap's next event to
-    /// `prefetch`.
+    /// event lies after `until`. If the event is from the heap, passes the heap's next event to `prefetch`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant, prefetch: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -156,8 +155,7 @@ impl<E: Event> EventQueue<E> {
     }
 
     /// Removes and returns the next event, and advances the current time to the time of that event. Does nothing and returns `None` if
-    /// no event comes before `limit`. If the event is from the heap, passes the heap's next event to
-    /// `prefetch`.
+    /// no event comes before `limit`. If the event is from the heap, passes the heap's next event to `prefetch`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry, prefetch: impl FnOnce(E)) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -184,8 +182,8 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// Slow path of [`Self::pop_until`] and [`Self::pop_before`]: the next event is in the heap, lies after `until`, or does not exist. `near` is
-    /// the earliest entry of the wheel.
+    /// Slow path of [`Self::pop_until`] and [`Self::pop_before`]: the next event is in the heap, lies after `until`, or does not exist.
+    /// `near` is the earliest entry of the wheel.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant, prefetch: impl FnOnce(E)) -> Option<E> {
         let next = self.far_first;

@@ -46,8 +46,8 @@ struct Named {
     generation: u32,
 }
 
-/// Number of senders for which a host reserves memory when it needs the first one, and number of receivers. Most hosts need more than the four
-/// for which a vector reserves memory by itself.
+/// Number of senders, and of receivers, for which a host reserves memory when it needs the first one. A vector by itself reserves memory for
+/// four; hosts with many short flows need more.
 const FIRST_SIDES: usize = 8;
 
 #[inline]

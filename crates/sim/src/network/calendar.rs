@@ -56,7 +56,7 @@ pub(crate) struct Calendar<T> {
     /// For each turn, bit *s*: whether `due` lists buckets of slot *s*.
     occupied: Vec<u128>,
     /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
-    /// cache. While a partition does not run, these vectors are in [`crate::network::scratch::Scratch`].
+    /// cache. While one of several partitions does not run, these vectors are in [`crate::network::scratch::Scratch`].
     spare: Vec<Vec<Arriving<T>>>,
     /// Empty vector with allocated memory, for reuse as a list of due buckets.
     spare_due: Vec<u32>,

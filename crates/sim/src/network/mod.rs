@@ -87,9 +87,11 @@ pub struct Network<T> {
     /// Number of visits to nodes that run in time windows. Each turn of a group with arriving packets counts once; all hosts together count
     /// once per window.
     visits: u64,
-    /// Whether the network's state is probably not in the cache when a time window begins, because each thread has several partitions.
+    /// Whether the network's state is probably not in the cache when a time window begins, because a thread of the division
+    /// has several partitions.
     is_cold: bool,
-    /// Scratch space, kept to avoid allocations. While a partition does not run, this sorter is unused ([`scratch::Scratch`]).
+    /// Scratch space, kept to avoid allocations. While one of several partitions does not run, the sorter in use is in
+    /// [`scratch::Scratch`].
     sorter: Box<Sorter>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,

@@ -20,9 +20,9 @@ impl<T> Default for Scratch<T> {
 
 #[cfg(test)]
 impl<T> Scratch<T> {
-    /// Returns whether there is memory for buckets.
+    /// Returns whether there is memory for buckets and for sorting.
     pub(crate) fn has_memory(&self) -> bool {
-        self.buckets.iter().any(|bucket| bucket.capacity() > 0)
+        self.sorter.has_memory() && self.buckets.iter().any(|bucket| bucket.capacity() > 0)
     }
 }
 

@@ -20,8 +20,14 @@ const FEWEST: usize = 64;
 /// nothing.
 const GROWTH: usize = 16;
 
-/// Maximum number of bytes by which the capacity grows at once, unless that is less than a factor of two.
+/// Maximum number of bytes by which the capacity grows at once, unless it only doubles.
 const MOST_AT_ONCE: usize = 64 << 20;
+
+/// Returns the number of slots by which the capacity grows. `len` slots of `size` bytes are in use.
+fn growth(len: usize, size: usize) -> usize {
+    let most = (MOST_AT_ONCE / size.max(1)).max(len);
+    ((GROWTH - 1) * len).min(most).max(FEWEST)
+}
 
 impl<T> Default for Slots<T> {
     fn default() -> Self {
@@ -52,12 +58,11 @@ impl<T: Copy> Slots<T> {
         slot
     }
 
-    /// Reserves memory for [`GROWTH`] times as many slots, or for fewer ([`MOST_AT_ONCE`]).
+    /// Reserves memory for further slots.
     #[cold]
     fn grow(&mut self) {
-        let most = MOST_AT_ONCE / size_of::<T>().max(1);
-        // If this fails, the next insertion asks for less memory.
-        _ = self.slots.try_reserve_exact(((GROWTH - 1) * self.slots.len()).min(most).max(FEWEST));
+        // If this fails, `push` asks for at most as much.
+        _ = self.slots.try_reserve_exact(growth(self.slots.len(), size_of::<T>()));
     }
 
     /// Removes and returns the value of a slot.
@@ -128,6 +133,14 @@ mod tests {
         *slots.get_mut(0) = "g";
         assert_eq!([0, 1, 2, 3].map(|slot| slots.get(slot).copied()), ["g", "b", "d", "f"].map(Some));
         assert_eq!((slots.get(4), slots.len()), (None, 4));
+    }
+
+    #[test]
+    fn the_capacity_grows_sixteenfold_while_it_is_small_and_then_doubles() {
+        let cases = [(0, 64, 64), (64, 64, 960), (1 << 18, 64, 1 << 20), (1 << 22, 64, 1 << 22), (4, 0, 64)];
+        for (len, size, expected) in cases {
+            assert_eq!(growth(len, size), expected, "{len} slots of {size} bytes");
+        }
     }
 
     #[test]

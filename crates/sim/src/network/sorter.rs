@@ -164,6 +164,14 @@ impl Sorter {
     }
 }
 
+#[cfg(test)]
+impl Sorter {
+    /// Returns whether the sorter has memory for packets.
+    pub(crate) fn has_memory(&self) -> bool {
+        self.packets.capacity() + self.sorted.capacity() > 0
+    }
+}
+
 /// Sorts packets that were added in order of their indices: by time, then by rank, then by index. Gives up and returns `false` if this takes
 /// too many moves.
 #[inline]

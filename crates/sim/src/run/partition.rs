@@ -189,3 +189,31 @@ impl Letterbox {
         self.first.fetch_min(at.0, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shallows_core::packet::{Header, HostId};
+
+    use super::*;
+    use crate::hosts::packet::PacketRef;
+    use crate::network::Arriving;
+
+    #[test]
+    fn only_lists_to_other_threads_are_replaced_by_lists_that_came_from_there() {
+        let mail = Mail::new(1);
+        let list = |is_far, at| {
+            let header = Header::new(HostId(0), HostId(1));
+            let packet = Arriving { at: Instant(at), header, payload: PacketRef::NONE, wire: 0 };
+            Crossings { packets: vec![packet], is_far, ..Crossings::default() }
+        };
+        mail.0[0].open().spare.push(Crossings { packets: Vec::with_capacity(90), ..Crossings::default() });
+        let mut near = list(false, 7);
+        mail.send(0, &mut near);
+        assert_eq!((near.packets.capacity(), mail.first(0)), (0, Instant(7)));
+        let mut far = list(true, 5);
+        mail.send(0, &mut far);
+        assert!(far.packets.is_empty() && far.packets.capacity() >= 90);
+        let letters = mail.0[0].open();
+        assert_eq!((letters.crossings.len(), letters.spare.len(), mail.first(0)), (2, 0, Instant(5)));
+    }
+}

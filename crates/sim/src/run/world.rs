@@ -37,7 +37,7 @@ pub(crate) struct World {
     hosts: Hosts,
     outside: Outside,
     pace: Pace,
-    /// Scratch space that is kept to avoid allocations.
+    /// Scratch space, kept to avoid allocations. While one of several partitions does not run, it is in [`ThreadMemory`].
     order: Vec<usize>,
 }
 
@@ -181,7 +181,8 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Swaps the packet store and the scratch space of this world with those of its thread. Called before and after the world runs.
+    /// Swaps the memory that this world shares with other worlds of its thread (packet store, scratch space and empty lists) with that of the
+    /// thread. Called before and after the world runs.
     pub(crate) fn exchange(&mut self, memory: &mut ThreadMemory) {
         let ThreadMemory { packets, scratch, lists, order } = memory;
         let Outside { network, ends, .. } = &mut self.outside;

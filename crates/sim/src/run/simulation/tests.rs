@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::network::testing::fabric;
+use crate::run::crossing::Crossings;
 use crate::run::thread_count::ThreadCount;
 
 /// Runs a simulation of `experiment` to its end, and compares its summary with that of an undivided run.
@@ -109,15 +110,21 @@ fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
 #[test]
 fn the_partitions_of_a_thread_use_one_memory_in_turn() {
     let experiment = fabric(&[("workload.0.load", "0.8")]);
-    // Each switch is a partition.
-    let division = Division::in_pieces(&experiment, 1, 0).expect("switches are connected");
-    let mut simulation = Simulation::of_partitions(experiment, division, nowhere).expect("nothing is opened");
-    simulation.advance(u64::MAX);
-    assert_eq!(simulation.partitions.len(), 4);
-    for partition in &simulation.partitions {
-        assert!(partition.shares_memory_with(&simulation.partitions[0]));
-        let memory = partition.memory.lock().expect("no partition panics");
-        assert!(memory.order.capacity() > 0 && memory.scratch.has_memory());
-        assert!(memory.lists.iter().any(|list| list.packets.capacity() > 0));
+    for threads in [1, 2] {
+        // Each switch is a partition.
+        let division = Division::in_pieces(&experiment, threads, 0).expect("switches are connected");
+        let mut simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is opened");
+        simulation.advance(u64::MAX);
+        let shares: Vec<_> = simulation.partitions.chunk_by(Partition::shares_memory_with).collect();
+        assert_eq!(shares.iter().map(|share| share.len()).sum::<usize>(), 4);
+        assert_eq!(shares.len(), threads as usize);
+        for share in shares {
+            let memory = share[0].memory.lock().expect("no partition panics");
+            assert!(memory.order.capacity() > 0 && memory.scratch.has_memory());
+            assert!(!memory.lists.is_empty());
+            let is_empty_near = |list: &Crossings| !list.is_far && list.packets.is_empty();
+            assert!(memory.lists.iter().all(|list| is_empty_near(list) && list.packets.capacity() > 0));
+        }
     }
 }

@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Number of packets processed between the second prefetch for a packet and the processing of the packet. Processing these packets takes about as long as a memory
+/// Number of packets between the second prefetch for a packet and its processing. Processing these packets takes about as long as a memory
 /// access.
 const AHEAD: usize = 4;
 
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn a_world_in_whose_windows_little_happens_returns_to_events() {
-        // With one segment per round trip, a window has about one event. The 5,000 segments cause more than the 16,384 events of a period
-        // of `Pace`.
+        // With one segment per round trip, a window has about one event. The run has more events than the 256 before the first check of
+        // `Pace`.
         let experiment = star(
-            "[tcp]\ninitial_window = 1\nmax_window = 1\n[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '7MB'\n",
+            "[tcp]\ninitial_window = 1\nmax_window = 1\n[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 0\nsize = '300KB'\n",
         );
         let (mut world, mut queue) = started(&experiment, Execution::Adaptive);
         let (network, mut around) = world.driving(&mut queue);

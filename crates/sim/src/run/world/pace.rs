@@ -37,7 +37,8 @@ pub(super) struct Pace {
     patience: u32,
 }
 
-/// Number of events after which the run checks the number of events per time window again.
+/// Maximum number of events between two checks of the number of events per time window. After the first try of window-by-window execution, the
+/// number is always this.
 const PERIOD: u64 = 1 << 14;
 
 /// Number of events before the first check. It is lower than `PERIOD`, so that the many partitions of a large network run only briefly event
@@ -102,6 +103,8 @@ impl Pace {
 
     /// Returns whether switches must change to running event by event. `events` and `visits` are total numbers since the start of the run.
     pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
+        // Partitions can begin to run in windows without a try.
+        self.period = PERIOD;
         let leaves = 2 * (events - self.events) < WORTH_TWO_VISITS * (visits - self.visits);
         if leaves {
             (self.wait, self.patience) = (self.patience, (2 * self.patience).min(MOST_PATIENCE));
@@ -145,6 +148,11 @@ mod tests {
         assert!(pace.tries_windows(256, Instant(1), WINDOW));
         pace.note(256, 9, Instant(1));
         assert_eq!(pace.next(), 256 + 16_384, "windows have begun");
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        pace.note(0, 0, Instant::ZERO);
+        assert!(!pace.leaves_windows(256, 1));
+        pace.note(256, 1, Instant(1));
+        assert_eq!(pace.next(), 256 + 16_384, "windows began without a try");
     }
 
     #[test]
