@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from glob import glob
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -250,6 +251,12 @@ def wait_until(condition: Callable[[], bool], timeout: float = 30.0, pause: floa
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(pause)
+
+
+def of_processes(pattern: str) -> list[Path]:
+    """Return the files below `/proc/PID` that match `pattern`, for all processes; some may end meanwhile."""
+    # `Path.glob` fails if a process ends meanwhile.
+    return [Path(found) for found in glob(f"/proc/[0-9]*/{pattern}")]  # noqa: PTH207
 
 
 def gallery_points(

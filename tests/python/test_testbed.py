@@ -19,7 +19,7 @@ from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
 from shallows.runs.source import Source
-from shared import NEEDS_BPF, SHALLOWS, STAR, needs_testbed, seal
+from shared import NEEDS_BPF, SHALLOWS, STAR, needs_testbed, of_processes, seal
 
 SHORT = """
 name = "short"
@@ -59,7 +59,7 @@ def _measured(folder: Path, text: str, *overrides: tuple[str, str]) -> sh.Run:
 def _networks() -> set[str]:
     """Return the network namespaces that processes use or hold open."""
     found = set()
-    for link in (*Path("/proc").glob("[0-9]*/task/*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")):
+    for link in (*of_processes("task/*/ns/net"), *of_processes("fd/*")):
         try:
             target = str(link.readlink())
         except OSError:
@@ -489,7 +489,7 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
 def _at_a_host(networks: set[str], command: str) -> bool:
     """Run a command in one of these namespaces that belongs to a host; return whether it succeeded."""
     script = f"ip link show eth0 && {command}"
-    for link in Path("/proc").glob("[0-9]*/fd/*"):
+    for link in of_processes("fd/*"):
         try:
             if str(link.readlink()) not in networks:
                 continue
