@@ -267,6 +267,7 @@ impl Hosts {
     }
 
     /// Prefetches the sender in `place`.
+    #[inline(always)]
     pub(crate) fn prefetch_sender(&self, place: Place) {
         self.hosts[self.places.at(place.host.0)].senders.get(place.slot as usize).map(prefetch_lines);
     }
@@ -280,11 +281,10 @@ impl Hosts {
     /// entries of the receiver and of a flow that the packet begins or completes.
     #[inline(always)]
     pub(crate) fn prefetch_first(&self, header: &Header, packet: PacketRef, packets: &Packets) {
-        let host = &self.hosts[self.places.at(header.destination.0)];
         if let Some(body) = packets.ack(packet) {
-            host.senders.get(body.name.slot as usize).map(prefetch_lines);
+            self.prefetch_sender(Place { host: header.destination, slot: body.name.slot });
         } else if let Some(body) = packets.data(packet) {
-            host.prefetch_name(header, body.name);
+            self.hosts[self.places.at(header.destination.0)].prefetch_name(header, body.name);
             if let Some(flow) = body.begun_or_ended() {
                 self.flows.prefetch_place(flow);
             }
