@@ -6,6 +6,7 @@
 
 mod build;
 mod calendar;
+mod changeover;
 mod changes;
 pub(crate) mod deadlock;
 pub(crate) mod division;

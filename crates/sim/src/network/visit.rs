@@ -18,9 +18,9 @@ use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::group::{Busy, Group, Order, Turn, Way};
-use crate::network::link::{Flying, Leaves, Link, NONE};
+use crate::network::link::{Leaves, Link, NONE};
 use crate::network::turns::Step;
-use crate::network::{Driver, LinkAt, Network};
+use crate::network::{Driver, Network};
 
 impl<T: Copy + Default> Network<T> {
     /// Sets whether the network's state is probably not in the cache when a time window begins. Affects only the speed of a run.
@@ -128,7 +128,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// Returns the number of groups that send without events while switches run in time windows: all groups, or all but the last, that of the
     /// hosts.
-    fn groups_by_window(&self) -> u32 {
+    pub(super) fn groups_by_window(&self) -> u32 {
         self.groups.len() as u32 - u32::from(!self.nics_by_window)
     }
 
@@ -446,7 +446,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// Completes a visit: sends all packets of a group that are due by `until`, and updates the time of the group's next departure.
     #[inline]
-    fn finish(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
+    pub(super) fn finish(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
         let own = &mut self.groups[group as usize];
         if own.is_empty() {
             own.next = Instant::MAX;
@@ -496,66 +496,6 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Starts to run the network's switches in time windows instead of event by event. All events before `now` must have fired.
-    pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
-        debug_assert!(!self.by_window);
-        self.by_window = true;
-        self.visited = Instant(now.0.saturating_sub(1));
-        self.calendar.open(now);
-        for place in 0..self.wires.len() as u32 {
-            let wire = &mut self.wires[place as usize];
-            let Some(first) = wire.first(&self.in_flight) else { continue };
-            driver.cancel_deliver(first.arrival, LinkAt { place, rank: wire.rank });
-            while wire.first(&self.in_flight).is_some() {
-                let (Flying { arrival: at, header, payload, .. }, _) = wire.land(&mut self.in_flight);
-                self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
-            }
-        }
-        let groups = self.groups_by_window();
-        for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
-            if group < groups && std::mem::take(&mut link.waking) {
-                let place = place as u32;
-                driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
-                wait(link, place, &mut self.groups[group as usize]);
-            }
-        }
-        for group in 0..groups {
-            // No packet is due yet. This call only computes the next departure.
-            self.finish(group, self.visited, driver);
-        }
-    }
-
-    /// Starts to run the network's switches event by event instead of in time windows. Must be called at the end of a window.
-    pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
-        debug_assert!(self.by_window);
-        self.by_window = false;
-        for Arriving { at, header, payload, wire } in self.calendar.take_all() {
-            self.fly(wire, at, header, payload, driver);
-        }
-        self.busy.fill_with(Busy::default);
-        for own in &mut self.groups {
-            (own.listed, own.next) = (false, Instant::MAX);
-            own.departures.clear();
-            own.ports.clear();
-        }
-        let groups = self.groups_by_window();
-        for (place, (link, &group)) in self.links.iter_mut().zip(&self.group_of).enumerate() {
-            if group < groups
-                && std::mem::take(&mut link.waking)
-                && let Some(at) = link.schedule()
-            {
-                driver.transmit_at(at, LinkAt { place: place as u32, rank: link.rank });
-            }
-        }
-    }
-
-    /// Sets whether NICs also send without events while switches run in time windows. `do_so` must be false if any host reacts to
-    /// departures.
-    pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
-        debug_assert!(!self.by_window);
-        self.nics_by_window = do_so;
-    }
-
     /// Removes from the calendar the packets in flight on a link that has gone down. Returns their payloads.
     pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
         self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
@@ -574,7 +514,7 @@ enum Unusual<T> {
 
 /// Adds a link's port to the list of ports with waiting packets, unless it is already listed.
 #[inline(always)]
-fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, group: &mut Group) {
+pub(super) fn wait<T: Copy + Default>(link: &mut Link<T>, place: u32, group: &mut Group) {
     if group.order == Order::OfTime {
         if let Some(at) = link.schedule() {
             group.departures.push(Reverse((at, link.rank, place)));
