@@ -436,6 +436,9 @@ impl Simulation {
     /// If a conservation law does not hold, which is a defect of this program.
     pub fn finish(mut self) -> Report {
         self.done = true;
+        if let Some(windows) = &self.windows {
+            windows.deliver(&mut self.partitions);
+        }
         self.write_captures();
         let under_way = self.worlds().map(World::audit).fold(0, u64::wrapping_add);
         self.tally().audit(under_way);

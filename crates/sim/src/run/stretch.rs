@@ -90,8 +90,8 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail; `barrier` is for the threads of the stretch. If
-    /// `stages` are given, windows are long.
+    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail, of which they first read the first element;
+    /// `barrier` is for the threads of the stretch. If `stages` are given, windows are long.
     pub(crate) fn new(
         partitions: &[Partition],
         barrier: Barrier,
@@ -238,13 +238,10 @@ impl Stretch {
         }
     }
 
-    /// Ends the stretch (series of time windows): each partition reads its remaining mail. Returns the empty mail for reuse.
-    pub(crate) fn deliver(self, partitions: &mut [Partition]) -> [Mail; 2] {
-        for mail in &self.mail {
-            for (number, partition) in partitions.iter_mut().enumerate() {
-                partition.read(mail, number);
-            }
-        }
-        self.mail
+    /// Ends the stretch (series of time windows). Returns the mail; partitions have yet to read the first element, and the second is empty.
+    pub(crate) fn into_mail(self) -> [Mail; 2] {
+        let (windows, mut mail) = (self.windows(), self.mail);
+        mail.rotate_left((windows % 2) as usize);
+        mail
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Windows {
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Letterboxes of partitions, empty between two stretches (series of time windows); kept to avoid allocations.
+    /// Mail of partitions. The partitions read the first element in the next time window, on their own threads. The second is empty.
     mail: [Mail; 2],
 }
 
@@ -66,6 +66,9 @@ const LOOKS: u32 = 2_000;
 /// events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
+
+/// Maximum number of events in a stretch before the number of events per window is known. It is low, because this stretch runs on one thread.
+const FIRST_STRETCH: u64 = 1 << 10;
 
 /// Message of the panic if the schedule is missing.
 const HANDED_BACK: &str = "threads have handed it back, or the run has panicked";
@@ -154,7 +157,11 @@ impl Windows {
         let dense = self.density >= DENSE;
         let threads = if dense { self.threads() } else { 1 };
         let adapting = self.thread_count.as_ref().filter(|_| dense);
-        let most = if threads > 1 || adapting.is_some() { STRETCH_TOGETHER } else { STRETCH_IN_TURN };
+        let most = match self.density {
+            0 => FIRST_STRETCH,
+            _ if threads > 1 || adapting.is_some() => STRETCH_TOGETHER,
+            _ => STRETCH_IN_TURN,
+        };
         let limits = Limits {
             events: before + events.min(most),
             seconds: adapting.map(ThreadCount::seconds),
@@ -177,8 +184,18 @@ impl Windows {
             count.on_measured(hops(partitions) - hops_before, stretch.seconds());
         }
         let ended = stretch.ended();
-        self.mail = stretch.deliver(partitions);
+        self.mail = stretch.into_mail();
+        if ended != Advance::Budget {
+            self.deliver(partitions);
+        }
         ended
+    }
+
+    /// Lets the partitions read their mail.
+    pub(crate) fn deliver(&self, partitions: &mut [Partition]) {
+        for (number, partition) in partitions.iter_mut().enumerate() {
+            partition.read(&self.mail[0], number);
+        }
     }
 
     /// Chooses whether the next stretch has long time windows. Returns the stages of these windows; `None` if windows are short. Windows are long
@@ -194,6 +211,7 @@ impl Windows {
         if are_long != std::mem::replace(&mut self.are_long, are_long) {
             let now = self.schedule().opened();
             let window = if are_long { stages.turns.window } else { self.division().window() };
+            self.deliver(partitions);
             for partition in partitions {
                 partition.set_window(window, now);
                 if are_long {
@@ -374,16 +392,20 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_on_several_threads_may_have_more_events_than_one_on_one_thread() {
+    fn the_first_stretch_has_few_events_and_one_on_several_threads_has_many() {
         let experiment = parse(TWO_SWITCHES, &[]);
         let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         windows.density = 0;
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
-        let in_turn = fired(&partitions);
+        let first = fired(&partitions);
+        assert!((FIRST_STRETCH..2 * FIRST_STRETCH).contains(&first), "{first} events");
+        windows.density = 1;
+        assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
+        let in_turn = fired(&partitions) - first;
         assert!((STRETCH_IN_TURN..2 * STRETCH_IN_TURN).contains(&in_turn), "{in_turn} events");
         windows.density = DENSE;
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::End);
-        let together = fired(&partitions) - in_turn;
+        let together = fired(&partitions) - first - in_turn;
         assert!((2 * STRETCH_IN_TURN..STRETCH_TOGETHER).contains(&together), "{together} events");
     }
 
