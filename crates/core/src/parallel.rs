@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Applies `work` to each item on up to `threads` threads, one of which is the calling thread. Returns the results in the order of the
-/// items. If the system starts fewer threads, those share the work.
+/// items. The calling thread begins with the first item, and each other thread with one of the next items. If the system starts fewer threads,
+/// those share the work.
 ///
 /// # Panics
 ///
@@ -14,19 +15,23 @@ pub fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> 
     if threads < 2 {
         return items.into_iter().map(work).collect();
     }
-    let queue = Mutex::new(items.into_iter().enumerate());
+    let mut items = items.into_iter().enumerate();
+    let first = items.next();
+    let queue = Mutex::new(items);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let take_turns = || {
+    let take_turns = |first: Option<(usize, T)>| {
         let mut done = Vec::new();
-        while let Some((place, item)) = next() {
+        let mut taken = first.or_else(next);
+        while let Some((place, item)) = taken {
             done.push((place, work(item)));
+            taken = next();
         }
         done
     };
     let mut done = thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, || take_turns(None)).ok();
         let others: Vec<_> = (1..threads).map_while(start).collect();
-        let mut done = take_turns();
+        let mut done = take_turns(first);
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -65,6 +70,14 @@ mod tests {
             };
             let threads: BTreeSet<String> = map(count, vec![(); count], work).into_iter().collect();
             assert_eq!(threads.len(), count);
+        }
+    }
+
+    #[test]
+    fn the_calling_thread_begins_with_the_first_item() {
+        for threads in [1, 2, 3] {
+            let by: Vec<_> = map(threads, vec![(); 3], |()| thread::current().id());
+            assert_eq!(by[0], thread::current().id(), "{threads} threads");
         }
     }
 

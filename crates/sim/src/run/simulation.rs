@@ -1,7 +1,7 @@
 //! A run of one experiment: fires events until the run ends, checks the conservation laws and returns the report.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use shallows_core::event::{EventQueue, World as _};
 use shallows_core::{Instant, parallel};
@@ -17,6 +17,7 @@ use crate::run::deadlock::{Advance, Search};
 use crate::run::end::Ending;
 use crate::run::partition::Partition;
 use crate::run::restarts::Restarts;
+use crate::run::thread_memory::ThreadMemory;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::run::world::pace::Execution;
@@ -474,15 +475,22 @@ fn divide(
     let stages = division.as_ref().and_then(|division| Stages::new(experiment, division)).map(Arc::new);
     let threads = division.as_ref().map_or(1, Division::threads);
     let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(threads));
-    let memories = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
-    let build = |(site, memory)| {
+    let build = |site, memory| {
         let mut queue = EventQueue::new(horizon);
         let mut world =
             World::new(experiment, division.as_ref(), stages.as_deref(), site, captures, execution);
         world.start(experiment, &mut queue);
         Partition::new(world, queue, memory)
     };
-    let partitions = parallel::map(threads as usize, sites.into_iter().zip(memories).collect(), build);
+    let mut sites = sites.into_iter();
+    let sites_of_threads = shares.into_iter().map(|share| sites.by_ref().take(share).collect()).collect();
+    // The calling thread builds the partitions that it will run. Memory that it allocates later then usually comes from an arena of the
+    // allocator that no other thread uses.
+    let partitions = parallel::map(threads as usize, sites_of_threads, |sites: Vec<Site>| {
+        let memory: Arc<Mutex<ThreadMemory>> = Arc::default();
+        sites.into_iter().map(|site| build(site, Arc::clone(&memory))).collect::<Vec<_>>()
+    });
+    let partitions = partitions.into_iter().flatten().collect();
     let windows = division.filter(|division| division.partitions() > 1).map(|division| {
         Windows::new(experiment, division, stages.clone(), execution, limit(experiment), horizon)
     });
