@@ -2,8 +2,9 @@
 //!
 //! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
+mod bodies;
+
 use std::num::NonZeroU16;
-use std::vec::Drain;
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
 use shallows_core::rdma::{RdmaData, RdmaOperation, RdmaReadRequest, RdmaReply};
@@ -12,6 +13,7 @@ use shallows_rdma::congestion::Telemetry;
 use shallows_rdma::{MOST_HOPS, extended_headers};
 
 use crate::hosts::names::{FlowNumber, Name};
+pub(crate) use crate::hosts::packet::bodies::Bodies;
 use crate::network::slots::Slots;
 
 /// Place of a packet's body: the body's kind in the four highest bits, and its slot in the store of that kind.
@@ -218,49 +220,6 @@ pub(crate) struct Packets {
     read_requests: Slots<Line<ReadRequestPacket>>,
 }
 
-/// Bodies on their way to another store, by kind of body. Bodies of one kind are in the order of their packets.
-#[derive(Debug, Default)]
-pub(crate) struct Bodies {
-    data: Vec<DataPacket>,
-    acks: Vec<AckPacket>,
-    probes: Vec<ProbePacket>,
-    rdma_data: Vec<RdmaPacket>,
-    rdma_replies: Vec<ReplyPacket>,
-    told_data: Vec<Told<RdmaPacket>>,
-    told_replies: Vec<Told<ReplyPacket>>,
-    read_requests: Vec<ReadRequestPacket>,
-}
-
-/// Iterators that remove bodies from [`Bodies`] in the order of their packets.
-pub(crate) struct Unloading<'bodies> {
-    data: Drain<'bodies, DataPacket>,
-    acks: Drain<'bodies, AckPacket>,
-    probes: Drain<'bodies, ProbePacket>,
-    rdma_data: Drain<'bodies, RdmaPacket>,
-    rdma_replies: Drain<'bodies, ReplyPacket>,
-    told_data: Drain<'bodies, Told<RdmaPacket>>,
-    told_replies: Drain<'bodies, Told<ReplyPacket>>,
-    read_requests: Drain<'bodies, ReadRequestPacket>,
-}
-
-impl Bodies {
-    /// Returns iterators that remove all bodies.
-    pub(crate) fn unload(&mut self) -> Unloading<'_> {
-        let Self { data, acks, probes, rdma_data, rdma_replies, told_data, told_replies, read_requests } =
-            self;
-        Unloading {
-            data: data.drain(..),
-            acks: acks.drain(..),
-            probes: probes.drain(..),
-            rdma_data: rdma_data.drain(..),
-            rdma_replies: rdma_replies.drain(..),
-            told_data: told_data.drain(..),
-            told_replies: told_replies.drain(..),
-            read_requests: read_requests.drain(..),
-        }
-    }
-}
-
 /// A body on a cache line of its own.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -413,45 +372,6 @@ impl Packets {
         }
     }
 
-    /// Moves the body of a packet to `bodies`.
-    #[inline]
-    pub(crate) fn load(&mut self, packet: PacketRef, bodies: &mut Bodies) {
-        match packet.kind() {
-            DATA => bodies.data.push(self.remove_data(packet)),
-            ACK => bodies.acks.push(self.remove_ack(packet)),
-            PROBE => bodies.probes.push(self.remove_probe(packet)),
-            RDMA_DATA => bodies.rdma_data.push(self.remove_rdma_data(packet).0),
-            RDMA_REPLY => bodies.rdma_replies.push(self.remove_rdma_reply(packet).0),
-            TOLD_DATA => bodies.told_data.push(self.told_data.remove(packet.slot())),
-            TOLD_REPLY => bodies.told_replies.push(self.told_replies.remove(packet.slot())),
-            READ_REQUEST => bodies.read_requests.extend(self.remove_read_request(packet)),
-            _ => {}
-        }
-    }
-
-    /// Stores the next body from `bodies`. `packet` is the reference to the body in its previous store. Returns the reference to the body
-    /// in this store.
-    #[inline]
-    pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {
-        let stored = match packet.kind() {
-            DATA => bodies.data.next().map(|body| self.insert_data(body)),
-            ACK => bodies.acks.next().map(|body| self.insert_ack(body)),
-            PROBE => bodies.probes.next().map(|body| self.insert_probe(body)),
-            RDMA_DATA => bodies.rdma_data.next().map(|body| self.insert_rdma_data(body)),
-            RDMA_REPLY => bodies.rdma_replies.next().map(|body| self.insert_rdma_reply(body)),
-            TOLD_DATA => {
-                bodies.told_data.next().map(|body| PacketRef::new(TOLD_DATA, self.told_data.insert(body)))
-            }
-            TOLD_REPLY => bodies
-                .told_replies
-                .next()
-                .map(|body| PacketRef::new(TOLD_REPLY, self.told_replies.insert(body))),
-            READ_REQUEST => bodies.read_requests.next().map(|body| self.insert_read_request(body)),
-            _ => Some(PacketRef::NONE),
-        };
-        stored.expect("each packet brings its body")
-    }
-
     /// Returns the contents of a packet for captures; `None` for a packet without a body.
     pub(crate) fn body(&self, packet: PacketRef) -> Option<Body> {
         let slot = packet.slot();
@@ -551,33 +471,6 @@ mod tests {
         assert_eq!(packets.len(), 3);
         assert_eq!(packets.remove_probe(all[2]).sent_at, Instant(8));
         assert_eq!((packets.remove_ack(all[1]).segment, packets.len()), (ack, 1));
-    }
-
-    #[test]
-    fn bodies_move_to_another_store_in_order() {
-        let (mut here, mut there, mut bodies) = (Packets::default(), Packets::default(), Bodies::default());
-        let ack = |ack| AckPacket { segment: AckSegment { ack, ..AckSegment::default() }, name: NAME };
-        let message = EchoMessage { sequence: 5, is_reply: true };
-        let sent = [
-            here.insert_data(data(1)),
-            here.insert_ack(ack(2)),
-            PacketRef::NONE,
-            here.insert_data(data(3)),
-            here.insert_probe(ProbePacket { message, pair: 1, asked: 4, sent_at: Instant(8) }),
-            here.insert_ack(ack(4)),
-        ];
-        let contents = |packets: &Packets, of: &[PacketRef]| -> Vec<_> {
-            of.iter().map(|&packet| packets.body(packet)).collect()
-        };
-        let before = contents(&here, &sent);
-        there.insert_data(data(9));
-        for packet in sent {
-            here.load(packet, &mut bodies);
-        }
-        let mut unloading = bodies.unload();
-        let arrived = sent.map(|packet| there.unload(packet, &mut unloading));
-        assert_eq!(contents(&there, &arrived), before);
-        assert_eq!((here.len(), there.len()), (0, 6));
     }
 
     #[test]

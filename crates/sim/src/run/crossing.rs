@@ -16,20 +16,7 @@ pub(crate) struct Crossings {
     pub(crate) bodies: Bodies,
 }
 
-/// Distance, in packets, between the packet whose body is prefetched and the packet whose body is moved.
-const AHEAD: usize = 8;
-
 impl Crossings {
-    /// Moves the bodies of these packets out of the packet store.
-    fn take_bodies(&mut self, store: &mut Packets) {
-        for (number, packet) in self.packets.iter().enumerate() {
-            if let Some(later) = self.packets.get(number + AHEAD) {
-                store.prefetch(later.payload);
-            }
-            store.load(packet.payload, &mut self.bodies);
-        }
-    }
-
     /// Returns the earliest arrival time; at least one packet must be present.
     pub(crate) fn first(&self) -> Instant {
         self.packets.iter().map(|packet| packet.at).min().expect("there is a packet")
@@ -139,7 +126,7 @@ impl Exits {
             let Neighbour { partition, is_near, left } = &mut self.neighbours[neighbour as usize];
             left.is_far = !*is_near;
             if left.is_far {
-                left.take_bodies(packets);
+                packets.load(&left.packets, &mut left.bodies);
             }
             take(*partition, left);
         }

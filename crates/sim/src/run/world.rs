@@ -165,14 +165,13 @@ impl World {
         queue: &mut EventQueue<Event>,
     ) -> Option<Crossings> {
         let Crossings { packets, is_far, bodies } = &mut crossings;
-        let mut bodies = bodies.unload();
+        if *is_far {
+            self.outside.ends.packets.unload(packets, bodies);
+        }
         for Arriving { wire, at, header, payload } in packets.drain(..) {
-            let store = &mut self.outside.ends.packets;
-            let payload = if *is_far { store.unload(payload, &mut bodies) } else { payload };
             let (network, mut around) = self.driving(queue);
             network.fly(wire, at, header, payload, &mut around);
         }
-        drop(bodies);
         self.outside.ends.exits.recycle(crossings)
     }
 
