@@ -75,9 +75,10 @@ mod tests {
 
     #[test]
     fn the_calling_thread_begins_with_the_first_item() {
-        for threads in [1, 2, 3] {
-            let by: Vec<_> = map(threads, vec![(); 3], |()| thread::current().id());
-            assert_eq!(by[0], thread::current().id(), "{threads} threads");
+        // Another thread is often, but not always, slower to begin.
+        for _ in 0..200 {
+            let by: Vec<_> = map(2, vec![(); 2], |()| thread::current().id());
+            assert_eq!(by[0], thread::current().id());
         }
     }
 

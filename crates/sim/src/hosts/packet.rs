@@ -2,7 +2,7 @@
 //!
 //! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
-mod bodies;
+pub(crate) mod bodies;
 
 use std::num::NonZeroU16;
 
@@ -13,7 +13,6 @@ use shallows_rdma::congestion::Telemetry;
 use shallows_rdma::{MOST_HOPS, extended_headers};
 
 use crate::hosts::names::{FlowNumber, Name};
-pub(crate) use crate::hosts::packet::bodies::Bodies;
 use crate::network::slots::Slots;
 
 /// Place of a packet's body: the body's kind in the four highest bits, and its slot in the store of that kind.

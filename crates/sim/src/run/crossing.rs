@@ -4,7 +4,8 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 use shallows_measure::Lost;
 
-use crate::hosts::packet::{Bodies, PacketRef, Packets};
+use crate::hosts::packet::bodies::Bodies;
+use crate::hosts::packet::{PacketRef, Packets};
 use crate::network::Arriving;
 
 /// Packets in flight from one partition to another, in the order in which they were sent.

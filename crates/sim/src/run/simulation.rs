@@ -1,7 +1,7 @@
 //! A run of one experiment: fires events until the run ends, checks the conservation laws and returns the report.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use shallows_core::event::{EventQueue, World as _};
 use shallows_core::{Instant, parallel};
@@ -17,7 +17,6 @@ use crate::run::deadlock::{Advance, Search};
 use crate::run::end::Ending;
 use crate::run::partition::Partition;
 use crate::run::restarts::Restarts;
-use crate::run::thread_memory::ThreadMemory;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::run::world::pace::Execution;
@@ -230,8 +229,16 @@ impl Simulation {
         self.progress()
     }
 
+    /// Lets the partitions read their unread mail.
+    fn read_mail(&mut self) {
+        if let Some(windows) = &self.windows {
+            windows.read_mail(&mut self.partitions);
+        }
+    }
+
     /// Searches for a deadlock, and ends the run if there is one. Returns whether there is a deadlock.
     fn search_deadlock(&mut self) -> bool {
+        self.read_mail();
         let bound = |partition: &Partition| partition.world.not_before(&partition.queue);
         let arrival = self.windows.iter().map(Windows::not_before);
         let next = self.partitions.iter().map(bound).chain(arrival).min().unwrap_or(Instant::MAX);
@@ -261,6 +268,7 @@ impl Simulation {
     fn restart(&mut self, division: Option<Division>, adapts: Option<u32>) {
         // Memory of the earlier network is freed before the new network needs it.
         self.partitions.clear();
+        self.windows = None;
         (self.partitions, self.windows) = divide(&self.experiment, division, self.execution, &self.captures);
         self.search = Search::new(&self.experiment);
         self.closing = false;
@@ -437,9 +445,7 @@ impl Simulation {
     /// If a conservation law does not hold, which is a defect of this program.
     pub fn finish(mut self) -> Report {
         self.done = true;
-        if let Some(windows) = &self.windows {
-            windows.deliver(&mut self.partitions);
-        }
+        self.read_mail();
         self.write_captures();
         let under_way = self.worlds().map(World::audit).fold(0, u64::wrapping_add);
         self.tally().audit(under_way);
@@ -484,10 +490,10 @@ fn divide(
     };
     let mut sites = sites.into_iter();
     let sites_of_threads = shares.into_iter().map(|share| sites.by_ref().take(share).collect()).collect();
-    // The calling thread builds the partitions that it will run. Memory that it allocates later then usually comes from an arena of the
-    // allocator that no other thread uses.
+    // A vector usually grows in the arena of the allocator in which it was first allocated. The calling thread builds the partitions that it
+    // will run, so that it shares no arena with other threads.
     let partitions = parallel::map(threads as usize, sites_of_threads, |sites: Vec<Site>| {
-        let memory: Arc<Mutex<ThreadMemory>> = Arc::default();
+        let memory = Arc::default();
         sites.into_iter().map(|site| build(site, Arc::clone(&memory))).collect::<Vec<_>>()
     });
     let partitions = partitions.into_iter().flatten().collect();

@@ -90,8 +90,8 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch (series of time windows) of these partitions. `mail` is their mail, of which they first read the first element;
-    /// `barrier` is for the threads of the stretch. If `stages` are given, windows are long.
+    /// Begins a stretch (series of time windows) of these partitions. In the first window, they read the first element of `mail` and write to the
+    /// second. `barrier` is for the threads of the stretch. If `stages` are given, windows are long.
     pub(crate) fn new(
         partitions: &[Partition],
         barrier: Barrier,

@@ -35,8 +35,9 @@ pub(crate) struct Windows {
     pub(crate) thread_count: Option<ThreadCount>,
     /// Number of threads that the machine can run at the same time.
     cores: usize,
-    /// Mean number of events per time window, or per stage of a long window, in the last stretch (series of windows).
-    density: u64,
+    /// Mean number of events per time window, or per stage of a long window, in the last stretch (series of windows); `None` before the first
+    /// stretch.
+    density: Option<u64>,
     /// Stages of long time windows; `None` if windows cannot be long.
     stages: Option<Arc<Stages>>,
     /// Whether the last stretch had long windows.
@@ -50,7 +51,8 @@ pub(crate) struct Windows {
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Mail of partitions. The partitions read the first element in the next time window, on their own threads. The second is empty.
+    /// Mail between two stretches (series of time windows). Partitions read the first element in the next window; the second is empty. Has no
+    /// letterboxes while a stretch runs.
     mail: [Mail; 2],
 }
 
@@ -61,14 +63,14 @@ pub(crate) const DENSE: u64 = 100;
 /// thread. With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
-/// Maximum number of events in a stretch (series of time windows) on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The
-/// number of events per window is checked between stretches. A stretch is long, because waking its threads costs as much as several hundred
-/// events.
+/// Maximum number of events in a stretch (series of time windows) on several threads, or on one thread if the run adapts its number;
+/// `STRETCH_IN_TURN` is the maximum in other cases. The number of events per window is checked between stretches. A stretch is long, because
+/// waking its threads costs as much as several hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
-/// Maximum number of events in a stretch before the number of events per window is known. It is low, because this stretch runs on one thread.
-const FIRST_STRETCH: u64 = 1 << 10;
+/// Maximum number of events in the first stretch. It is low, because a run uses one thread until the number of events per window is known.
+const FIRST_STRETCH: u64 = 1 << 12;
 
 /// Message of the panic if the schedule is missing.
 const HANDED_BACK: &str = "threads have handed it back, or the run has panicked";
@@ -89,7 +91,7 @@ impl Windows {
             crew: Crew::default(),
             thread_count: None,
             cores,
-            density: 0,
+            density: None,
             stages,
             are_long: false,
             per_stage: 0.0,
@@ -154,11 +156,11 @@ impl Windows {
     /// Runs one stretch (series of time windows), which ends after about `events` events or earlier. Returns the reason for its end.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> Advance {
         let (before, hops_before) = (fired(partitions), hops(partitions));
-        let dense = self.density >= DENSE;
+        let dense = self.density.is_some_and(|density| density >= DENSE);
         let threads = if dense { self.threads() } else { 1 };
         let adapting = self.thread_count.as_ref().filter(|_| dense);
         let most = match self.density {
-            0 => FIRST_STRETCH,
+            None => FIRST_STRETCH,
             _ if threads > 1 || adapting.is_some() => STRETCH_TOGETHER,
             _ => STRETCH_IN_TURN,
         };
@@ -177,7 +179,7 @@ impl Windows {
             self.run_in_turn(partitions, stretch)
         };
         let events = fired(partitions) - before;
-        self.density = events / stretch.windows().max(1);
+        self.density = Some(events / stretch.windows().max(1));
         self.measure(events, begun);
         self.threaded_windows += if threads > 1 { stretch.windows() } else { 0 };
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
@@ -185,14 +187,11 @@ impl Windows {
         }
         let ended = stretch.ended();
         self.mail = stretch.into_mail();
-        if ended != Advance::Budget {
-            self.deliver(partitions);
-        }
         ended
     }
 
-    /// Lets the partitions read their mail.
-    pub(crate) fn deliver(&self, partitions: &mut [Partition]) {
+    /// Lets all partitions read their unread mail on the calling thread. Called between two stretches (series of time windows).
+    pub(crate) fn read_mail(&self, partitions: &mut [Partition]) {
         for (number, partition) in partitions.iter_mut().enumerate() {
             partition.read(&self.mail[0], number);
         }
@@ -211,7 +210,6 @@ impl Windows {
         if are_long != std::mem::replace(&mut self.are_long, are_long) {
             let now = self.schedule().opened();
             let window = if are_long { stages.turns.window } else { self.division().window() };
-            self.deliver(partitions);
             for partition in partitions {
                 partition.set_window(window, now);
                 if are_long {
@@ -265,6 +263,15 @@ fn fired(partitions: &[Partition]) -> u64 {
 /// Returns the number of packet-hops of these partitions.
 fn hops(partitions: &[Partition]) -> u64 {
     partitions.iter().map(|partition| partition.world.tally().packet_hops).sum()
+}
+
+#[cfg(test)]
+impl Windows {
+    /// Returns whether any partition has unread mail.
+    pub(crate) fn has_mail(&self) -> bool {
+        let partitions = self.division().partitions() as usize;
+        (0..partitions).any(|partition| self.mail[0].first(partition) < Instant::MAX)
+    }
 }
 
 #[cfg(test)]
@@ -339,7 +346,7 @@ mod tests {
         let partitions = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
         let mut windows =
             Windows::new(experiment, division, stages, execution, Instant(20_000_000_000), horizon);
-        windows.density = DENSE;
+        windows.density = Some(DENSE);
         (partitions, windows)
     }
 
@@ -365,7 +372,7 @@ mod tests {
         assert_eq!(windows.crew.threads(), [], "nobody stands by before there is work for two");
         let mut known = Vec::new();
         for stretch in 0..3 {
-            windows.density = DENSE;
+            windows.density = Some(DENSE);
             windows.advance(&mut partitions, 1);
             assert_eq!(partitions.len(), 2, "each thread hands back its partition");
             assert_eq!(windows.crew.threads().len(), 1, "beside the one that advances the run");
@@ -380,30 +387,30 @@ mod tests {
         let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         for stretch in 0..3 {
             let is_dense = stretch != 1;
-            windows.density = if is_dense { DENSE } else { DENSE - 1 };
+            windows.density = Some(if is_dense { DENSE } else { DENSE - 1 });
             let (before, threaded) = (fired(&partitions), windows.threaded_windows);
             windows.advance(&mut partitions, 500);
             let opened = windows.threaded_windows - threaded;
             assert_eq!(opened > 1, is_dense, "only dense windows run on two threads");
             if is_dense {
-                assert_eq!(windows.density, (fired(&partitions) - before) / opened);
+                assert_eq!(windows.density, Some((fired(&partitions) - before) / opened));
             }
         }
     }
 
     #[test]
-    fn the_first_stretch_has_few_events_and_one_on_several_threads_has_many() {
+    fn the_limit_of_a_stretch_depends_on_its_density_and_its_threads() {
         let experiment = parse(TWO_SWITCHES, &[]);
         let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
-        windows.density = 0;
+        windows.density = None;
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
         let first = fired(&partitions);
         assert!((FIRST_STRETCH..2 * FIRST_STRETCH).contains(&first), "{first} events");
-        windows.density = 1;
+        windows.density = Some(1);
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::Budget);
         let in_turn = fired(&partitions) - first;
         assert!((STRETCH_IN_TURN..2 * STRETCH_IN_TURN).contains(&in_turn), "{in_turn} events");
-        windows.density = DENSE;
+        windows.density = Some(DENSE);
         assert_eq!(windows.advance(&mut partitions, u64::MAX), Advance::End);
         let together = fired(&partitions) - first - in_turn;
         assert!((2 * STRETCH_IN_TURN..STRETCH_TOGETHER).contains(&together), "{together} events");
@@ -461,7 +468,7 @@ mod tests {
         windows.adapt_threads(2);
         let (mut measured, mut most) = (0, 0);
         for _ in 0..20 {
-            windows.density = DENSE;
+            windows.density = Some(DENSE);
             let before = hops(&partitions);
             windows.advance(&mut partitions, 500);
             let sum = measured + hops(&partitions) - before;

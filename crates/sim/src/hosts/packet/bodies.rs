@@ -3,7 +3,7 @@
 //! Packets of different kinds alternate at random, and a processor cannot predict random branches. Bodies are therefore moved kind by kind.
 
 use crate::hosts::packet::{
-    ACK, AckPacket, DATA, DataPacket, PROBE, PacketRef, Packets, ProbePacket, RDMA_DATA, RDMA_REPLY,
+    ACK, AckPacket, DATA, DataPacket, Line, PROBE, PacketRef, Packets, ProbePacket, RDMA_DATA, RDMA_REPLY,
     READ_REQUEST, RdmaPacket, ReadRequestPacket, ReplyPacket, TOLD_DATA, TOLD_REPLY, Told,
 };
 use crate::network::Arriving;
@@ -11,9 +11,10 @@ use crate::network::Arriving;
 /// Bodies of a list of packets on their way to another store, by kind of body. Bodies of one kind are in the order of their packets.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
-    /// Indices of the packets in the list, by kind of body. `counts` contains the number of packets of each kind.
-    numbers: Vec<u32>,
-    counts: [usize; KINDS],
+    /// Indices of the packets in the list, by kind of body.
+    indices: Vec<u32>,
+    /// Number of packets of each kind.
+    counts: [u32; KINDS],
     data: Vec<DataPacket>,
     acks: Vec<AckPacket>,
     probes: Vec<ProbePacket>,
@@ -37,10 +38,10 @@ impl Bodies {
         for kind in 1..KINDS {
             places[kind] = places[kind - 1] + self.counts[kind - 1];
         }
-        self.numbers.resize(packets.len(), 0);
-        for (number, packet) in (0..).zip(packets) {
+        self.indices.resize(packets.len(), 0);
+        for (index, packet) in (0..).zip(packets) {
             let place = &mut places[kind(packet)];
-            self.numbers[*place] = number;
+            self.indices[*place as usize] = index;
             *place += 1;
         }
     }
@@ -50,81 +51,74 @@ impl Packets {
     /// Moves the bodies of `packets` from this store to `bodies`, which must be empty.
     pub(crate) fn load(&mut self, packets: &[Arriving<PacketRef>], bodies: &mut Bodies) {
         bodies.sort(packets);
-        let Bodies { numbers, counts, .. } = bodies;
-        let mut rest = &numbers[..];
+        let Bodies { indices, counts, data, acks, probes, .. } = bodies;
+        let Bodies { rdma_data, rdma_replies, told_data, told_replies, read_requests, .. } = bodies;
+        let mut rest = &indices[..];
         for (kind, &count) in (0..).zip(&*counts) {
-            let (numbers, later) = rest.split_at(count);
+            let (indices, later) = rest.split_at(count as usize);
             rest = later;
-            let of_kind = numbers.iter().map(|&number| packets[number as usize].payload);
+            let of_kind = indices.iter().map(|&index| packets[index as usize].payload);
             let slots = of_kind.clone().map(PacketRef::slot);
+            of_kind.clone().for_each(|packet| self.prefetch(packet));
             match kind {
-                DATA => {
-                    of_kind.clone().for_each(|packet| self.prefetch(packet));
-                    bodies.data.extend(of_kind.map(|packet| self.remove_data(packet)));
-                }
-                ACK => {
-                    of_kind.clone().for_each(|packet| self.prefetch(packet));
-                    bodies.acks.extend(of_kind.map(|packet| self.remove_ack(packet)));
-                }
-                PROBE => bodies.probes.extend(of_kind.map(|packet| self.remove_probe(packet))),
-                RDMA_DATA => bodies.rdma_data.extend(of_kind.map(|packet| self.remove_rdma_data(packet).0)),
-                RDMA_REPLY => {
-                    bodies.rdma_replies.extend(of_kind.map(|packet| self.remove_rdma_reply(packet).0));
-                }
-                TOLD_DATA => bodies.told_data.extend(slots.map(|slot| self.told_data.remove(slot))),
-                TOLD_REPLY => bodies.told_replies.extend(slots.map(|slot| self.told_replies.remove(slot))),
-                READ_REQUEST => {
-                    bodies
-                        .read_requests
-                        .extend(of_kind.filter_map(|packet| self.remove_read_request(packet)));
-                }
+                DATA => data.extend(slots.map(|slot| self.data.remove(slot).0)),
+                ACK => acks.extend(slots.map(|slot| self.acks.remove(slot).0)),
+                PROBE => probes.extend(slots.map(|slot| self.probes.remove(slot).0)),
+                RDMA_DATA => rdma_data.extend(slots.map(|slot| self.rdma_data.remove(slot).0)),
+                RDMA_REPLY => rdma_replies.extend(slots.map(|slot| self.rdma_replies.remove(slot).0)),
+                TOLD_DATA => told_data.extend(slots.map(|slot| self.told_data.remove(slot))),
+                TOLD_REPLY => told_replies.extend(slots.map(|slot| self.told_replies.remove(slot))),
+                READ_REQUEST => read_requests.extend(slots.map(|slot| self.read_requests.remove(slot).0)),
                 _ => {}
             }
         }
     }
 
-    /// Moves the bodies of `packets` from `bodies` to this store. The packets then refer to this store.
+    /// Moves the bodies of `packets` from `bodies` to this store, and changes the references of the packets. `packets` must be the list that was
+    /// passed to [`Self::load`], in the same order.
     pub(crate) fn unload(&mut self, packets: &mut [Arriving<PacketRef>], bodies: &mut Bodies) {
-        let Bodies { numbers, counts, .. } = bodies;
-        let mut rest = &numbers[..];
+        let Bodies { indices, counts, data, acks, probes, .. } = bodies;
+        let Bodies { rdma_data, rdma_replies, told_data, told_replies, read_requests, .. } = bodies;
+        let mut rest = &indices[..];
         for (kind, &count) in (0..).zip(&*counts) {
-            let (numbers, later) = rest.split_at(count);
+            let (indices, later) = rest.split_at(count as usize);
             rest = later;
             match kind {
-                DATA => refer(packets, numbers, &mut bodies.data, |body| self.insert_data(body)),
-                ACK => refer(packets, numbers, &mut bodies.acks, |body| self.insert_ack(body)),
-                PROBE => refer(packets, numbers, &mut bodies.probes, |body| self.insert_probe(body)),
+                DATA => insert_all(packets, indices, kind, data, |body| self.data.insert(Line(body))),
+                ACK => insert_all(packets, indices, kind, acks, |body| self.acks.insert(Line(body))),
+                PROBE => insert_all(packets, indices, kind, probes, |body| self.probes.insert(Line(body))),
                 RDMA_DATA => {
-                    refer(packets, numbers, &mut bodies.rdma_data, |body| self.insert_rdma_data(body))
+                    insert_all(packets, indices, kind, rdma_data, |body| self.rdma_data.insert(Line(body)));
                 }
-                RDMA_REPLY => {
-                    refer(packets, numbers, &mut bodies.rdma_replies, |body| self.insert_rdma_reply(body));
-                }
-                TOLD_DATA => refer(packets, numbers, &mut bodies.told_data, |body| {
-                    PacketRef::new(TOLD_DATA, self.told_data.insert(body))
+                RDMA_REPLY => insert_all(packets, indices, kind, rdma_replies, |body| {
+                    self.rdma_replies.insert(Line(body))
                 }),
-                TOLD_REPLY => refer(packets, numbers, &mut bodies.told_replies, |body| {
-                    PacketRef::new(TOLD_REPLY, self.told_replies.insert(body))
-                }),
-                READ_REQUEST => {
-                    refer(packets, numbers, &mut bodies.read_requests, |body| self.insert_read_request(body));
+                TOLD_DATA => {
+                    insert_all(packets, indices, kind, told_data, |body| self.told_data.insert(body))
                 }
+                TOLD_REPLY => {
+                    insert_all(packets, indices, kind, told_replies, |body| self.told_replies.insert(body));
+                }
+                READ_REQUEST => insert_all(packets, indices, kind, read_requests, |body| {
+                    self.read_requests.insert(Line(body))
+                }),
                 _ => {}
             }
         }
     }
 }
 
-/// Inserts all `bodies` into a store, and lets the packets with these `numbers` refer to them.
-fn refer<B>(
+/// Moves `bodies` of one kind into a store by `insert`, which returns the slot. Sets the references of the packets with these `indices`.
+fn insert_all<B>(
     packets: &mut [Arriving<PacketRef>],
-    numbers: &[u32],
+    indices: &[u32],
+    kind: u32,
     bodies: &mut Vec<B>,
-    mut insert: impl FnMut(B) -> PacketRef,
+    mut insert: impl FnMut(B) -> u32,
 ) {
-    assert_eq!(numbers.len(), bodies.len(), "each packet brings its body");
-    for (&number, body) in numbers.iter().zip(bodies.drain(..)) {
-        packets[number as usize].payload = insert(body);
+    assert_eq!(indices.len(), bodies.len(), "each packet brings its body");
+    for (&index, body) in indices.iter().zip(bodies.drain(..)) {
+        packets[index as usize].payload = PacketRef::new(kind, insert(body));
     }
 }
 
@@ -154,7 +148,7 @@ mod tests {
         };
         let reply = ReplyPacket { reply: RdmaReply { psn: number, ..RdmaReply::default() }, name: NAME };
         let told = store.insert_told_data(data);
-        store.add_telemetry(told, Telemetry::default());
+        store.add_telemetry(told, Telemetry { sent: number, ..Telemetry::default() });
         let request = RdmaReadRequest { psn: number, ..RdmaReadRequest::default() };
         let hops = *store.told_data.get(told.slot()).map(|told| &told.hops).expect("it was stored");
         vec![
@@ -182,12 +176,13 @@ mod tests {
             let mut packets: Vec<_> = sent.iter().map(arriving).collect();
             let contents = |store: &Packets, packets: &[Arriving<PacketRef>]| -> Vec<_> {
                 let content = |packet: &Arriving<PacketRef>| {
-                    let told = store.told_data.get(packet.payload.slot()).map(|told| told.hops);
-                    (
-                        packet.payload.kind(),
-                        store.body(packet.payload),
-                        told.filter(|_| packet.payload.kind() == TOLD_DATA),
-                    )
+                    let (kind, slot) = (packet.payload.kind(), packet.payload.slot());
+                    let hops = match kind {
+                        TOLD_DATA => store.told_data.get(slot).map(|told| told.hops),
+                        TOLD_REPLY => store.told_replies.get(slot).map(|told| told.hops),
+                        _ => None,
+                    };
+                    (kind, store.body(packet.payload), hops)
                 };
                 packets.iter().map(content).collect()
             };

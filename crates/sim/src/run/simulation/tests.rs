@@ -69,6 +69,26 @@ fn every_segment_under_way_has_one_body() {
 }
 
 #[test]
+fn a_search_for_deadlocks_and_the_end_of_a_run_find_packets_in_the_mail() {
+    let experiment = fabric(&[("workload.0.load", "0.8")]);
+    for searches in [true, false] {
+        let division = Division::in_pieces(&experiment, 2, 0).expect("it has four switches");
+        let mut simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
+        let has_mail = |simulation: &Simulation| simulation.windows.as_ref().is_some_and(Windows::has_mail);
+        while !has_mail(&simulation) {
+            assert!(!simulation.advance(500).done, "some packets cross before the end");
+        }
+        if searches {
+            assert!(!simulation.search_deadlock());
+            assert!(!has_mail(&simulation));
+        }
+        // This checks that no packet is missing.
+        simulation.finish();
+    }
+}
+
+#[test]
 fn the_length_of_windows_changes_while_a_run_goes_on_and_only_time_tells() {
     let sets =
         [("workload.0.load", "0.8"), ("topology.uplink_delay", "700ns"), ("topology.host_delay", "9us")];
