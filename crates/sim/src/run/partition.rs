@@ -34,6 +34,7 @@ pub(crate) struct Mail(Vec<Letterbox>);
 
 /// Letterbox of one partition: packets and flows that the partition has not yet received.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Letterbox {
     letters: Mutex<Letters>,
     /// Time of the first event that the letterbox will cause; `Instant::MAX` if the letterbox is empty.

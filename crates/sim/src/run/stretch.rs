@@ -53,6 +53,7 @@ pub(crate) struct Limits {
 
 /// Counts of one partition after its last time window or stage.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Entry {
     /// Lower bound on the time of the partition's next event.
     next: AtomicU64,
