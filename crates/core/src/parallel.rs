@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_calling_thread_begins_with_the_first_item() {
-        // Another thread is often, but not always, slower to begin.
+        // Without this rule, another thread takes the first item in some rounds, but not in all.
         for _ in 0..200 {
             let by: Vec<_> = map(2, vec![(); 2], |()| thread::current().id());
             assert_eq!(by[0], thread::current().id());

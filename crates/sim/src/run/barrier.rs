@@ -6,11 +6,16 @@ use std::sync::PoisonError;
 
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, spin_loop};
 
-/// Value that shares no cache line with other values, so that threads that wait for it do not slow down writes to other values. (Processors
-/// often load two lines of 64 bytes at once.)
+/// State that waiting threads read again and again. It shares no cache line with other values, so that threads that wait and threads that
+/// arrive do not slow down each other. (Processors often load two lines of 64 bytes at once.)
 #[derive(Debug)]
 #[repr(align(128))]
-struct Lines<T>(T);
+struct Gate {
+    /// Number of times that the barrier has opened, with wrap-around.
+    turn: AtomicUsize,
+    /// Whether a thread has panicked and will not arrive again.
+    broken: AtomicBool,
+}
 
 /// Barrier of a fixed number of threads. The last thread to arrive runs a closure before any thread passes. After the barrier, each thread
 /// can read all values that the other threads wrote before the barrier.
@@ -20,10 +25,7 @@ pub(crate) struct Barrier {
     /// Number of times that a waiting thread spins before it sleeps.
     looks: u32,
     waiting: AtomicUsize,
-    /// Number of times that the barrier has opened, with wrap-around.
-    turn: Lines<AtomicUsize>,
-    /// Whether a thread has panicked and will not arrive again.
-    broken: AtomicBool,
+    gate: Gate,
     /// Number of sleeping threads. If this number is zero, opening the barrier skips the wake-up, which is the slowest step.
     asleep: Mutex<usize>,
     opened: Condvar,
@@ -36,8 +38,7 @@ impl Barrier {
             threads,
             looks,
             waiting: AtomicUsize::new(0),
-            turn: Lines(AtomicUsize::new(0)),
-            broken: AtomicBool::new(false),
+            gate: Gate { turn: AtomicUsize::new(0), broken: AtomicBool::new(false) },
             asleep: Mutex::new(0),
             opened: Condvar::new(),
         }
@@ -45,14 +46,15 @@ impl Barrier {
 
     /// Waits for all threads. The last thread to arrive runs `decide`. Returns false if a thread called [`Self::give_up`].
     pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
-        let turn = self.turn.0.load(Ordering::Relaxed);
+        let turn = self.gate.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             decide();
             self.waiting.store(0, Ordering::Relaxed);
-            self.wake(|| self.turn.0.store(turn.wrapping_add(1), Ordering::Release));
+            self.wake(|| self.gate.turn.store(turn.wrapping_add(1), Ordering::Release));
             return true;
         }
-        let is_shut = || self.turn.0.load(Ordering::Relaxed) == turn && !self.broken.load(Ordering::Acquire);
+        let is_shut =
+            || self.gate.turn.load(Ordering::Relaxed) == turn && !self.gate.broken.load(Ordering::Acquire);
         for _ in 0..self.looks {
             if !is_shut() {
                 break;
@@ -67,12 +69,12 @@ impl Barrier {
             }
             *asleep -= 1;
         }
-        self.turn.0.load(Ordering::Acquire) != turn
+        self.gate.turn.load(Ordering::Acquire) != turn
     }
 
     /// Releases all waiting threads, because the calling thread will not arrive again.
     pub(crate) fn give_up(&self) {
-        self.wake(|| self.broken.store(true, Ordering::Release));
+        self.wake(|| self.gate.broken.store(true, Ordering::Release));
     }
 
     /// Changes the state that sleeping threads wait for, and wakes these threads.

@@ -490,8 +490,8 @@ fn divide(
     };
     let mut sites = sites.into_iter();
     let sites_of_threads = shares.into_iter().map(|share| sites.by_ref().take(share).collect()).collect();
-    // A vector usually grows in the arena of the allocator in which it was first allocated. The calling thread builds the partitions that it
-    // will run, so that it shares no arena with other threads.
+    // The calling thread builds the partitions that it will run. A vector usually grows in the arena of the allocator in which it was first
+    // allocated, so threads then rarely wait for each other's arenas.
     let partitions = parallel::map(threads as usize, sites_of_threads, |sites: Vec<Site>| {
         let memory = Arc::default();
         sites.into_iter().map(|site| build(site, Arc::clone(&memory))).collect::<Vec<_>>()

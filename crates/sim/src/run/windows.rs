@@ -51,8 +51,8 @@ pub(crate) struct Windows {
     pub(crate) critical_path: Option<CriticalPath>,
     /// Time of the next search for deadlocks.
     pub(crate) search: Instant,
-    /// Mail between two stretches (series of time windows). Partitions read the first element in the next window; the second is empty. Has no
-    /// letterboxes while a stretch runs.
+    /// Mail that partitions have not read. They read the first element in the next time window; the second is empty. While a stretch (series of
+    /// time windows) runs, the stretch has the mail, and these two have no letterboxes.
     mail: [Mail; 2],
 }
 
@@ -63,13 +63,14 @@ pub(crate) const DENSE: u64 = 100;
 /// thread. With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
-/// Maximum number of events in a stretch (series of time windows) on several threads, or on one thread if the run adapts its number;
-/// `STRETCH_IN_TURN` is the maximum in other cases. The number of events per window is checked between stretches. A stretch is long, because
+/// Number of events after which a stretch (series of time windows) ends, on several threads, and on one thread if the run tries numbers of
+/// threads. Otherwise, it is `STRETCH_IN_TURN`, or `FIRST_STRETCH` for the first stretch. The number of events per window is checked between stretches. A stretch is long, because
 /// waking its threads costs as much as several hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
-/// Maximum number of events in the first stretch. It is low, because a run uses one thread until the number of events per window is known.
+/// Number of events after which the first stretch ends, at the end of a window. It is low, because a run uses one thread until the number of
+/// events per window is known.
 const FIRST_STRETCH: u64 = 1 << 12;
 
 /// Message of the panic if the schedule is missing.
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_stretch_depends_on_its_density_and_its_threads() {
+    fn the_limit_of_events_depends_on_the_last_density() {
         let experiment = parse(TWO_SWITCHES, &[]);
         let (mut partitions, mut windows) = two_partitions(&experiment, Execution::Events);
         windows.density = None;

@@ -108,7 +108,7 @@ impl Packets {
     }
 }
 
-/// Moves `bodies` of one kind into a store by `insert`, which returns the slot. Sets the references of the packets with these `indices`.
+/// Moves `bodies` of one kind into a store with `insert`, which returns the slot of a body. Sets the references of the packets with these `indices`.
 fn insert_all<B>(
     packets: &mut [Arriving<PacketRef>],
     indices: &[u32],

@@ -69,7 +69,7 @@ fn every_segment_under_way_has_one_body() {
 }
 
 #[test]
-fn a_search_for_deadlocks_and_the_end_of_a_run_find_packets_in_the_mail() {
+fn packets_in_the_mail_count_at_a_search_for_deadlocks_and_at_the_end() {
     let experiment = fabric(&[("workload.0.load", "0.8")]);
     for searches in [true, false] {
         let division = Division::in_pieces(&experiment, 2, 0).expect("it has four switches");
@@ -83,7 +83,7 @@ fn a_search_for_deadlocks_and_the_end_of_a_run_find_packets_in_the_mail() {
             assert!(!simulation.search_deadlock());
             assert!(!has_mail(&simulation));
         }
-        // This checks that no packet is missing.
+        // `finish` panics if a packet is missing.
         simulation.finish();
     }
 }
