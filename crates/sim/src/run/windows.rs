@@ -64,8 +64,8 @@ pub(crate) const DENSE: u64 = 100;
 const LOOKS: u32 = 2_000;
 
 /// Number of events after which a stretch (series of time windows) ends, on several threads, and on one thread if the run tries numbers of
-/// threads. Otherwise, it is `STRETCH_IN_TURN`, or `FIRST_STRETCH` for the first stretch. The number of events per window is checked between stretches. A stretch is long, because
-/// waking its threads costs as much as several hundred events.
+/// threads. Otherwise, it is `STRETCH_IN_TURN`, or `FIRST_STRETCH` for the first stretch. The number of events per window is checked between
+/// stretches. A stretch is long, because waking its threads costs as much as several hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 

@@ -53,10 +53,7 @@ impl Packets {
         bodies.sort(packets);
         let Bodies { indices, counts, data, acks, probes, .. } = bodies;
         let Bodies { rdma_data, rdma_replies, told_data, told_replies, read_requests, .. } = bodies;
-        let mut rest = &indices[..];
-        for (kind, &count) in (0..).zip(&*counts) {
-            let (indices, later) = rest.split_at(count as usize);
-            rest = later;
+        for (kind, indices) in by_kind(indices, counts) {
             let of_kind = indices.iter().map(|&index| packets[index as usize].payload);
             let slots = of_kind.clone().map(PacketRef::slot);
             of_kind.clone().for_each(|packet| self.prefetch(packet));
@@ -79,10 +76,7 @@ impl Packets {
     pub(crate) fn unload(&mut self, packets: &mut [Arriving<PacketRef>], bodies: &mut Bodies) {
         let Bodies { indices, counts, data, acks, probes, .. } = bodies;
         let Bodies { rdma_data, rdma_replies, told_data, told_replies, read_requests, .. } = bodies;
-        let mut rest = &indices[..];
-        for (kind, &count) in (0..).zip(&*counts) {
-            let (indices, later) = rest.split_at(count as usize);
-            rest = later;
+        for (kind, indices) in by_kind(indices, counts) {
             match kind {
                 DATA => insert_all(packets, indices, kind, data, |body| self.data.insert(Line(body))),
                 ACK => insert_all(packets, indices, kind, acks, |body| self.acks.insert(Line(body))),
@@ -106,6 +100,15 @@ impl Packets {
             }
         }
     }
+}
+
+/// Returns each kind of body with the indices of its packets.
+fn by_kind<'a>(mut indices: &'a [u32], counts: &'a [u32; KINDS]) -> impl Iterator<Item = (u32, &'a [u32])> {
+    (0..).zip(counts).map(move |(kind, &count)| {
+        let (of_kind, rest) = indices.split_at(count as usize);
+        indices = rest;
+        (kind, of_kind)
+    })
 }
 
 /// Moves `bodies` of one kind into a store with `insert`, which returns the slot of a body. Sets the references of the packets with these `indices`.
