@@ -110,6 +110,7 @@ impl<E: Event> EventQueue<E> {
     /// call and saves no registers.
     #[inline(never)]
     fn schedule_elsewhere(&mut self, entry: Entry) {
+        self.wheel.advance(self.now);
         if !self.wheel.insert(entry) {
             self.far.push(Reverse(entry));
             self.far_first = self.far_first.min(entry);
@@ -179,7 +180,6 @@ impl<E: Event> EventQueue<E> {
     pub fn move_to(&mut self, now: Instant) {
         assert!(now >= self.now, "time ran backwards");
         self.now = now;
-        self.wheel.advance(now);
     }
 
     /// Slow path of [`Self::pop_until`] and [`Self::pop_before`]: the next event is in the heap, lies after `until`, or does not exist.
@@ -196,7 +196,6 @@ impl<E: Event> EventQueue<E> {
         if let Some(following) = following {
             prefetch(E::from_key(following as u64));
         }
-        self.wheel.advance(time_of(next));
         Some(self.fire(next))
     }
 
