@@ -22,7 +22,7 @@ impl Address {
     #[inline]
     pub fn of_data(header: &Header) -> Self {
         let (source_port, destination_port) = header.ports();
-        let (source, destination) = (header.source, header.destination);
+        let (source, destination) = (header.source(), header.destination());
         Self { source, destination, source_port, destination_port, class: header.class() }
     }
 

@@ -46,18 +46,15 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it.
+/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it. The compiler keeps a structure of
+/// two words in registers, and one with more fields in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Sending host.
-    pub source: HostId,
-    /// Receiving host.
-    pub destination: HostId,
-    /// Port numbers: the sender's in the high half, the receiver's in the low half.
-    ports: u32,
-    /// Bit fields, from the lowest bit: size (16 bits), class (6), ECN (2), kind (2), hops (4), incast (1). The highest bit is unused and
-    /// reserved for trimmed packets.
-    tags: u32,
+    /// Sending host in the high half, receiving host in the low half.
+    hosts: u64,
+    /// Bit fields, from the lowest bit: size (16 bits), class (6), ECN (2), kind (2), hops (4), incast (1), a bit reserved for trimmed packets,
+    /// port number of the receiver (16), port number of the sender (16).
+    tags: u64,
 }
 
 const CLASS_SHIFT: u32 = 16;
@@ -65,46 +62,63 @@ const ECN_SHIFT: u32 = 22;
 const KIND_SHIFT: u32 = 24;
 const HOPS_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
+const DESTINATION_PORT_SHIFT: u32 = 32;
+const SOURCE_PORT_SHIFT: u32 = 48;
 
 impl Header {
     /// Creates the header of a packet between two hosts: size zero, kind `Data`, class 0, not ECN-capable. The methods `with_…` change
     /// these values.
+    #[inline]
     pub fn new(source: HostId, destination: HostId) -> Self {
-        Self { source, destination, ports: 0, tags: 0 }
+        Self { hosts: u64::from(source.0) << 32 | u64::from(destination.0), tags: 0 }
+    }
+
+    /// Returns the sending host.
+    #[inline]
+    pub fn source(&self) -> HostId {
+        HostId((self.hosts >> 32) as u32)
+    }
+
+    /// Returns the receiving host.
+    #[inline]
+    pub fn destination(&self) -> HostId {
+        HostId(self.hosts as u32)
     }
 
     /// Returns the header with the port numbers of the sender (`source`) and the receiver (`destination`).
     #[must_use]
+    #[inline]
     pub fn with_ports(self, source: u16, destination: u16) -> Self {
-        Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
+        let ports = u64::from(source) << SOURCE_PORT_SHIFT | u64::from(destination) << DESTINATION_PORT_SHIFT;
+        Self { tags: self.tags & u64::from(u32::MAX) | ports, ..self }
     }
 
     /// Returns the header with this size on the wire in bytes, including all headers and framing.
     #[must_use]
     #[inline]
     pub fn with_size(self, wire_size: u16) -> Self {
-        self.with_tag(0, 0xffff, u32::from(wire_size))
+        self.with_tag(0, 0xffff, wire_size.into())
     }
 
     /// Returns the header with this service class (DSCP), which has six bits (RFC 2474 §3).
     #[must_use]
     pub fn with_class(self, class: u8) -> Self {
         debug_assert!(class < 64, "a DSCP has six bits");
-        self.with_tag(CLASS_SHIFT, 0x3f, u32::from(class))
+        self.with_tag(CLASS_SHIFT, 0x3f, class.into())
     }
 
     /// Returns the header with this ECN codepoint.
     #[must_use]
     #[inline]
     pub fn with_ecn(self, ecn: Ecn) -> Self {
-        self.with_tag(ECN_SHIFT, 0x3, ecn as u32)
+        self.with_tag(ECN_SHIFT, 0x3, ecn as u64)
     }
 
     /// Returns the header with this packet kind.
     #[must_use]
     #[inline]
     pub fn with_kind(self, kind: PacketKind) -> Self {
-        self.with_tag(KIND_SHIFT, 0x3, kind as u32)
+        self.with_tag(KIND_SHIFT, 0x3, kind as u64)
     }
 
     /// Returns the header with this hop count: the number of switches that have forwarded the packet, below 16. Only networks with routing
@@ -119,13 +133,13 @@ impl Header {
     #[must_use]
     #[inline]
     pub fn with_incast(self, incast: bool) -> Self {
-        self.with_tag(INCAST_SHIFT, 0x1, u32::from(incast))
+        self.with_tag(INCAST_SHIFT, 0x1, incast.into())
     }
 
     /// Returns the port numbers of the sender and the receiver, in this order.
     #[inline]
     pub fn ports(&self) -> (u16, u16) {
-        ((self.ports >> 16) as u16, self.ports as u16)
+        ((self.tags >> SOURCE_PORT_SHIFT) as u16, (self.tags >> DESTINATION_PORT_SHIFT) as u16)
     }
 
     /// Returns the size on the wire, including all headers and framing.
@@ -173,18 +187,17 @@ impl Header {
 
     /// Returns a hash of the five-tuple with this `seed`, uniform over 64 bits.
     pub fn five_tuple_hash(&self, seed: u64) -> u64 {
-        let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
         let protocol = match self.kind() {
             PacketKind::Data | PacketKind::PureAck => 0,
             PacketKind::Datagram => 1,
             PacketKind::Probe => 2,
         };
-        let ports = u64::from(self.ports) | protocol << 32;
-        mix(mix(addresses ^ seed) ^ ports)
+        let ports = self.tags >> DESTINATION_PORT_SHIFT | protocol << 32;
+        mix(mix(self.hosts ^ seed) ^ ports)
     }
 
     #[inline]
-    fn with_tag(self, shift: u32, mask: u32, value: u32) -> Self {
+    fn with_tag(self, shift: u32, mask: u64, value: u64) -> Self {
         Self { tags: self.tags & !(mask << shift) | value << shift, ..self }
     }
 }
@@ -390,8 +403,8 @@ mod tests {
         let hash = base.five_tuple_hash(7);
         assert_ne!(hash, base.five_tuple_hash(8));
         for other in [
-            Header { source: HostId(9), ..base },
-            Header { destination: HostId(9), ..base },
+            Header::new(HostId(9), HostId(2)).with_ports(3, 4),
+            Header::new(HostId(1), HostId(9)).with_ports(3, 4),
             base.with_ports(9, 4),
             base.with_ports(3, 9),
             base.with_kind(PacketKind::Datagram),
@@ -414,6 +427,8 @@ mod tests {
             assert_eq!((full.size(), full.class(), full.hops()), (Bytes(65_535), 63, 15));
             assert_eq!((full.ecn(), full.kind()), (ecn, kind));
             assert_eq!(full.with_ports(7, 65_535).ports(), (7, 65_535));
+            assert_eq!(full.with_ports(65_535, 1).with_ports(0, 0), full);
+            assert_eq!((full.source(), full.destination()), (HostId(1), HostId(2)));
             assert!(!full.incast() && full.with_incast(true).incast());
             assert_eq!(full.with_incast(true).with_incast(false), full);
             let changed = full.with_size(1).with_class(0).with_ecn(Ecn::Ect).with_incast(true);

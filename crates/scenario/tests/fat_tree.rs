@@ -50,7 +50,7 @@ fn hosts_switches_and_links_are_as_many_as_the_paper_says() {
 /// Returns the nodes on the path of a packet, from the sending host to the receiving one.
 fn way(network: &Network, header: &Header) -> Vec<u32> {
     let path = network.path(header);
-    std::iter::once(header.source.0).chain(path.iter().map(|link| link.to.0)).collect()
+    std::iter::once(header.source().0).chain(path.iter().map(|link| link.to.0)).collect()
 }
 
 /// Returns the number of paths that connections take from one host to another, and their length in links.

@@ -41,7 +41,7 @@ fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
 /// Returns the nodes on the path of a packet, from the sending host to the receiving one.
 fn way(network: &Network, header: &Header) -> Vec<u32> {
     let path = network.path(header);
-    std::iter::once(header.source.0).chain(path.iter().map(|link| link.to.0)).collect()
+    std::iter::once(header.source().0).chain(path.iter().map(|link| link.to.0)).collect()
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn sender(count: u64) -> u64 {
         now = now + Duration::from_nanos(120);
         let Some(segment) = wire.pop_front() else { break };
         let marks = shallows_transport::Marks { ce: acknowledged % 50 == 0, incast: false };
-        for ack in receiver.on_data(&config, now, &segment, marks) {
+        for ack in receiver.on_data(&config, now, &segment, marks, 1) {
             sender.on_ack(&config, now, &ack);
         }
         acknowledged += 1;

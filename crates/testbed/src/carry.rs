@@ -211,13 +211,13 @@ impl Carrier<'_> {
         let leaving: Vec<_> = self.fabric.leaving().to_vec();
         for batch in leaving.chunks(BATCH) {
             let frames = batch.iter().map(|delivery| {
-                let host = delivery.header.destination.0 as usize;
+                let host = delivery.header.destination().0 as usize;
                 (self.interfaces[host], self.fabric.frame(delivery))
             });
             let sent = self.packets.send(frames);
             self.health.refused += (batch.len() - sent.count) as u64;
             if let Some(place) = sent.gone {
-                self.gone.note(batch[place].header.destination);
+                self.gone.note(batch[place].header.destination());
                 self.health.incomplete = self.gone.check().err().map(|error| error.to_string());
             }
             let now = self.clock.now();

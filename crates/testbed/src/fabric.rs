@@ -356,7 +356,7 @@ impl FabricState {
 
     fn send(&mut self, header: Header, slot: Slot, queue: &mut EventQueue<Event>) {
         let Self { network, contents, .. } = self;
-        network.send(header.source, header, slot, &mut Around { contents, queue });
+        network.send(header.source(), header, slot, &mut Around { contents, queue });
     }
 
     fn deliver(&mut self, link: u32, queue: &mut EventQueue<Event>) {

@@ -60,7 +60,7 @@ fn kind(flags: Flags, data: &[u8]) -> PacketKind {
 
 /// Writes the Ethernet addresses and the marks of `header` (congestion experienced, incast) into a frame that [`parse`] accepts.
 pub fn rewrite(frame: &mut [u8], header: &Header) {
-    let (destination, source) = (mac(header.destination), mac(header.source));
+    let (destination, source) = (mac(header.destination()), mac(header.source()));
     ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(frame);
     let packet = &mut frame[ethernet::LEN..];
     if header.ecn() == Ecn::Ce {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_segment_is_read_as_it_was_written() {
         let Parsed { header, data } = parse(&frame(), 2, 38).unwrap();
-        assert_eq!((header.source, header.destination), (HostId(0), HostId(1)));
+        assert_eq!((header.source(), header.destination()), (HostId(0), HostId(1)));
         assert_eq!((header.ports(), header.size(), data), ((1_024, 5_001), Bytes(41 + 38), 1));
         assert_eq!((header.class(), header.ecn(), header.kind()), (10, Ecn::Ect, PacketKind::Data));
         assert!(!header.incast());

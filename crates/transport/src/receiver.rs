@@ -48,6 +48,29 @@ impl Iterator for Acks {
     }
 }
 
+impl Acks {
+    /// Returns the first and the second acknowledgement.
+    #[inline(always)]
+    pub fn both(self) -> (Option<AckSegment>, Option<AckSegment>) {
+        (self.first, self.second)
+    }
+
+    /// Returns the same acknowledgements, copied field by field. The compiler then keeps in registers what other branches of the caller return.
+    #[inline(always)]
+    fn by_field(self) -> Self {
+        let copy = |AckSegment { ack, tsval, tsecr, sack, window, flags, sack_count }| AckSegment {
+            ack,
+            tsval,
+            tsecr,
+            sack,
+            window,
+            flags,
+            sack_count,
+        };
+        Self { first: self.first.map(copy), second: self.second.map(copy) }
+    }
+}
+
 /// The receiving side of a connection. The application reads data as soon as it arrives.
 #[derive(Debug)]
 pub struct Receiver {
@@ -97,16 +120,29 @@ impl Receiver {
         Self { next, last_ack_sent: next, ..Self::new(config) }
     }
 
-    /// Handles a segment with these marks. Returns the acknowledgements to send now; none if the segment carries no data, SYN or FIN.
-    #[inline]
-    pub fn on_data(&mut self, config: &Config, now: Instant, segment: &DataSegment, marks: Marks) -> Acks {
+    /// Handles a segment with these marks, or `segments` consecutive segments that the host has merged (GRO). Each segment counts towards a
+    /// delayed acknowledgement; one acknowledgement covers them all. Returns the acknowledgements to send now; none if the segment carries no data, SYN or FIN.
+    ///
+    /// Always inlined, with copies of what rare cases return, so that the compiler keeps acknowledgements in registers.
+    #[inline(always)]
+    pub fn on_data(
+        &mut self,
+        config: &Config,
+        now: Instant,
+        segment: &DataSegment,
+        marks: Marks,
+        segments: u32,
+    ) -> Acks {
+        if segments > 1 {
+            return self.on_merged(config, now, segment, marks, segments).by_field();
+        }
         let fin = segment.flags.0 & Flags::FIN.0;
         if segment.len == 0 && fin == 0 {
-            return self.open(config, now, segment);
+            return self.open(config, now, segment).by_field();
         }
         let seen = marks.echo() & self.echoes;
         if seen != self.echo && self.changes_echo(segment, seen) {
-            return self.on_change(config, now, segment, seen);
+            return self.on_change(config, now, segment, seen).by_field();
         }
         let in_order = self.accept(config, segment);
         // RFC 9293 §3.10.7.4: a FIN is acknowledged when it arrives.
@@ -115,10 +151,8 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
-    /// Handles consecutive segments that the host has merged (GRO). Each segment counts towards a delayed acknowledgement; one
-    /// acknowledgement covers them all.
     #[inline(never)]
-    pub fn on_merged(
+    fn on_merged(
         &mut self,
         config: &Config,
         now: Instant,
@@ -126,7 +160,7 @@ impl Receiver {
         marks: Marks,
         segments: u32,
     ) -> Acks {
-        let mut acks = self.on_data(config, now, merged, marks);
+        let mut acks = self.on_data(config, now, merged, marks, 1);
         if self.pending > 0 {
             self.pending += segments - 1;
             if !self.has_few(config) {
@@ -176,6 +210,7 @@ impl Receiver {
 
     /// Acknowledges a change of marks at once. If data is pending, acknowledges that data first with the old echo, so that the sender
     /// counts every byte with the right mark (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
+    #[inline(never)]
     fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
@@ -323,7 +358,7 @@ mod tests {
     ) -> Vec<(u64, bool)> {
         let len = (u64::from(segments) * MSS) as u16;
         let segment = DataSegment { seq: first * MSS, len, flags: Flags::ACK, ..DataSegment::default() };
-        let acks = receiver.on_merged(config, NOW, &segment, Marks { ce, incast: false }, segments);
+        let acks = receiver.on_data(config, NOW, &segment, Marks { ce, incast: false }, segments);
         acks.map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
     }
 
@@ -355,7 +390,7 @@ mod tests {
         let mut echo = |nth: u64, sent| {
             let (seq, len, tsval) = (nth * MSS, MSS as u16, Instant(sent));
             let segment = DataSegment { seq, len, tsval, flags: Flags::ACK, ..DataSegment::default() };
-            let mut acks = receiver.on_data(&config, NOW, &segment, Marks::default());
+            let mut acks = receiver.on_data(&config, NOW, &segment, Marks::default(), 1);
             acks.next().map(|ack| (ack.ack / MSS, ack.tsecr.0))
         };
         assert_eq!((echo(0, 10), echo(1, 10)), (None, Some((2, 10))));

@@ -142,7 +142,9 @@ impl Sender {
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != ConnectionState::Open {
-            return self.poll_unusual(config, now);
+            // The copy lets the compiler keep in registers what the other branch returns.
+            let Transmit { segment, retransmission, ecn } = self.poll_unusual(config, now)?;
+            return Some(Transmit { segment, retransmission, ecn });
         }
         self.poll_in_order(config, now)
     }
@@ -155,7 +157,9 @@ impl Sender {
             return None;
         }
         if end > self.limit {
-            return self.poll_closed(config, now, len);
+            // A copy for the same reason as in `poll_transmit`.
+            let Transmit { segment, retransmission, ecn } = self.poll_closed(config, now, len)?;
+            return Some(Transmit { segment, retransmission, ecn });
         }
         Some(self.transmit(config, now, self.next, len))
     }

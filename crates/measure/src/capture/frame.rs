@@ -314,8 +314,8 @@ fn ticks(at: Instant) -> u32 {
 /// payload's checksum.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
-        source: address(header.source),
-        destination: address(header.destination),
+        source: address(header.source()),
+        destination: address(header.destination()),
         protocol,
         dscp: header.class(),
         ecn: header.ecn(),
@@ -324,8 +324,8 @@ fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut 
         total_len: total as u16,
     };
     let ethernet = ethernet::Repr {
-        destination: mac(header.destination),
-        source: mac(header.source),
+        destination: mac(header.destination()),
+        source: mac(header.source()),
         ether_type: ethernet::IPV4,
     };
     ethernet.emit(frame.room(ethernet::LEN));

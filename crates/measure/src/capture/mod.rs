@@ -117,10 +117,10 @@ impl Captures {
     /// Records a simulated packet or PFC frame that starts to leave the port of a link. Datagrams and PFC frames have no body.
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
         let mut frame = std::mem::take(&mut self.frame);
-        if header.destination == HostId::NEXT_NODE {
+        if header.destination() == HostId::NEXT_NODE {
             frame.write_pfc(header, self.nodes[link as usize]);
         } else {
-            let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
+            let [from, to] = [header.source(), header.destination()].map(|host| self.groups.of(host));
             let said = self.said.as_mut().zip(body);
             let numbers = said.map_or(FIRST, |(said, body)| said.take(link, header, body));
             self.stacks[from * self.groups.names().len() + to].write(header, body, numbers, &mut frame);

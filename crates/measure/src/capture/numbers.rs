@@ -32,7 +32,8 @@ impl Said {
     /// Returns the numbers for the header of a packet that starts to leave the port of `link`, and updates the stored numbers with this
     /// packet.
     pub(super) fn take(&mut self, link: u32, header: &Header, body: &Body) -> Numbers {
-        let said = self.0.entry((link, header.source, header.destination, header.ports())).or_insert(FIRST);
+        let said =
+            self.0.entry((link, header.source(), header.destination(), header.ports())).or_insert(FIRST);
         let (flags, acknowledged) = match body {
             Body::Data(data) => (data.flags, data.carried_ack.map(NonZeroU32::get)),
             Body::Ack(ack) => (ack.flags, Some(ack.ack as u32)),

@@ -107,7 +107,7 @@ impl Network {
     /// Returns the links over which a packet with this header travels from its source to its destination. If the routes form a loop, only
     /// the first `switches` + 1 links are returned.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
-        let mut path = vec![&self.links[header.source.0 as usize]];
+        let mut path = vec![&self.links[header.source().0 as usize]];
         loop {
             let reached = path[path.len() - 1].to;
             if reached.0 < self.hosts || path.len() > self.switches as usize {

@@ -46,7 +46,7 @@ impl Routing {
     /// Returns the link over which switch number `switch` forwards a packet with this header.
     #[inline(always)]
     pub fn next_hop(&self, switch: u32, header: &Header) -> u32 {
-        let (home, route) = self.route(switch, header.destination);
+        let (home, route) = self.route(switch, header.destination());
         match route.count {
             0 => home.link,
             1 => route.first,

@@ -57,8 +57,8 @@ impl Hosts {
         header: &Header,
         packet: &DataPacket,
     ) -> Option<(Place, Hearing)> {
-        let slot = self.host(header.destination).duplex.sender(header)?;
-        let place = Place { host: header.destination, slot };
+        let slot = self.host(header.destination()).duplex.sender(header)?;
+        let place = Place { host: header.destination(), slot };
         let (side, transport) = self.sender_mut(place);
         let sender = side.endpoint.tcp_mut();
         let before = sender.acked();

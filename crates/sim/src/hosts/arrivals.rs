@@ -16,7 +16,7 @@ impl Hosts {
         if packet.is_of_queue_pair() {
             return self.hand_up(Arrived::one(header, packet), driver);
         }
-        let host = header.destination;
+        let host = header.destination();
         match self.nic(host).receive(driver.now(), header, packet) {
             Incoming::Up(arrived) => self.pass_nic(arrived, driver),
             Incoming::Queued { queue, taking } => self.take_up(InboxAt { host, queue }, taking, driver),
@@ -54,7 +54,7 @@ impl Hosts {
 
     /// Passes a packet to the NIC's agent and then to the host, once the NIC has released the packet.
     fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
-        let host = arrived.header.destination;
+        let host = arrived.header.destination();
         self.nic(host).on_packet(driver.now(), arrived.bytes);
         self.hand_up(arrived, driver);
         self.serve_agent(host, driver);
@@ -86,10 +86,7 @@ impl Hosts {
         driver.tally().packets_arrived += u64::from(packets);
         match header.kind() {
             PacketKind::Data => self.receive_data(arrived, driver),
-            PacketKind::PureAck => {
-                let packet = driver.packets().remove_ack(packet);
-                self.receive_ack(&header, &packet, driver);
-            }
+            PacketKind::PureAck => self.receive_ack(&header, packet, driver),
             PacketKind::Datagram | PacketKind::Probe => self.receive_foreign(header, packet, driver),
         }
     }

@@ -46,7 +46,7 @@ impl Duplex {
     /// Returns the slot of this host's own sender on the connection to which arriving data with this header belongs; `None` without such a
     /// sender.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
-        self.senders.get(&(header.source, header.ports())).copied()
+        self.senders.get(&(header.source(), header.ports())).copied()
     }
 
     /// Records that a request has arrived at the receiver in slot `receiver`.

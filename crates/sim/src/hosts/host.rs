@@ -153,7 +153,7 @@ impl Host {
     /// Finds the receiver of a data packet.
     #[inline]
     pub(crate) fn find(&self, header: &Header, name: Name) -> Found {
-        self.find_of(header.source, name)
+        self.find_of(header.source(), name)
     }
 
     /// Finds the receiving side of the connection that the host `sender` has opened with this name.
@@ -169,14 +169,14 @@ impl Host {
     /// Prefetches the table entry that [`Self::find`] will read.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, name: Name) {
-        self.names.prefetch(key(header.source, name));
+        self.names.prefetch(key(header.source(), name));
     }
 
     /// Creates the receiver of a new connection to this host. `of` is the transport of the connection; `transport` is the number of this
     /// transport. Returns the receiver's slot.
     #[cold]
     pub(crate) fn admit(&mut self, of: &Transport, transport: u16, header: &Header, name: Name) -> u32 {
-        let key = key(header.source, name);
+        let key = key(header.source(), name);
         if let Some(Named { slot, .. }) = self.names.get(key) {
             // This receiver belongs to the slot's previous connection, which the sender has closed.
             self.dismiss(slot);
@@ -214,7 +214,7 @@ impl Host {
     /// Returns the receiving side of the previous connection in the sender's slot, if there is one. [`Self::admit`] removes this receiving
     /// side when it admits the connection with this name.
     pub(crate) fn predecessor(&self, header: &Header, name: Name) -> Option<&ReceiverSide> {
-        let named = self.names.get(key(header.source, name))?;
+        let named = self.names.get(key(header.source(), name))?;
         Some(&self.receivers[named.slot as usize])
     }
 

@@ -180,8 +180,8 @@ impl Hosts {
         self.pump(place, driver);
     }
 
-    /// Sends a packet from its source.
-    #[inline]
+    /// Sends a packet from its source. Not inlined, so that senders and receivers share the code, and so that packets pass in registers.
+    #[inline(never)]
     pub(crate) fn send(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         if self.queue(header, packet, driver) {
             self.on_departure(header, packet, driver);
@@ -237,7 +237,7 @@ impl Hosts {
             }
             return;
         };
-        if let Some(place) = self.depart(header.source, queued) {
+        if let Some(place) = self.depart(header.source(), queued) {
             self.pump(place, driver);
         }
     }
@@ -282,9 +282,9 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn prefetch_first(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         if let Some(body) = packets.ack(packet) {
-            self.prefetch_sender(Place { host: header.destination, slot: body.name.slot });
+            self.prefetch_sender(Place { host: header.destination(), slot: body.name.slot });
         } else if let Some(body) = packets.data(packet) {
-            self.hosts[self.places.at(header.destination.0)].prefetch_name(header, body.name);
+            self.hosts[self.places.at(header.destination().0)].prefetch_name(header, body.name);
             if let Some(flow) = body.begun_or_ended() {
                 self.flows.prefetch_place(flow);
             }
@@ -295,7 +295,7 @@ impl Hosts {
     /// complete a flow.
     #[inline(always)]
     pub(crate) fn prefetch_second(&self, header: &Header, packet: PacketRef, packets: &Packets) {
-        let host = &self.hosts[self.places.at(header.destination.0)];
+        let host = &self.hosts[self.places.at(header.destination().0)];
         if let Some(body) = packets.ack(packet) {
             let sender = host.senders.get(body.name.slot as usize);
             if let Some(flow) =

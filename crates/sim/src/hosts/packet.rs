@@ -307,15 +307,15 @@ impl Packets {
     }
 
     #[inline]
-    pub(crate) fn remove_data(&mut self, packet: PacketRef) -> DataPacket {
+    pub(crate) fn remove_data(&mut self, packet: PacketRef) -> &DataPacket {
         debug_assert_eq!(packet.kind(), DATA);
-        self.data.remove(packet.slot()).0
+        &self.data.remove(packet.slot()).0
     }
 
     #[inline]
-    pub(crate) fn remove_ack(&mut self, packet: PacketRef) -> AckPacket {
+    pub(crate) fn remove_ack(&mut self, packet: PacketRef) -> &AckPacket {
         debug_assert_eq!(packet.kind(), ACK);
-        self.acks.remove(packet.slot()).0
+        &self.acks.remove(packet.slot()).0
     }
 
     pub(crate) fn remove_probe(&mut self, packet: PacketRef) -> ProbePacket {
@@ -361,8 +361,8 @@ impl Packets {
     #[inline(never)]
     fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
         match packet.kind() {
-            DATA => Some(Packet::Data(self.remove_data(packet))),
-            ACK => Some(Packet::Ack(self.remove_ack(packet))),
+            DATA => Some(Packet::Data(*self.remove_data(packet))),
+            ACK => Some(Packet::Ack(*self.remove_ack(packet))),
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
             RDMA_DATA | TOLD_DATA => Some(Packet::RdmaData(self.remove_rdma_data(packet).0)),
             RDMA_REPLY | TOLD_REPLY => Some(Packet::RdmaReply(self.remove_rdma_reply(packet).0)),

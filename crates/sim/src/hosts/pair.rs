@@ -97,7 +97,7 @@ impl TestWire {
 
     /// Loses a packet in the NIC of its source.
     fn lose(&mut self, header: Header, packet: PacketRef) {
-        self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source, queued)));
+        self.dropped.extend(self.packets.queued(packet).map(|queued| (header.source(), queued)));
         self.packets.discard(packet);
     }
 

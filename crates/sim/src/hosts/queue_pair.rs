@@ -192,7 +192,7 @@ impl Hosts {
         driver: &mut impl Driver,
     ) {
         let now = driver.now();
-        let slot = match self.host(header.destination).find(header, packet.name) {
+        let slot = match self.host(header.destination()).find(header, packet.name) {
             Found::Slot(slot) => slot,
             Found::Stale => {
                 driver.tally().packets_stale += 1;
@@ -203,8 +203,8 @@ impl Hosts {
                 None => self.admit_queue_pair(header, packet),
             },
         };
-        let place = Place { host: header.destination, slot };
-        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        let place = Place { host: header.destination(), slot };
+        let host = &mut self.hosts[self.places.at(header.destination().0)];
         let side = &mut host.receivers[slot as usize];
         side.listen_to_messages(&packet.framing, &self.flows, now);
         side.address.class = header.class();
@@ -221,14 +221,14 @@ impl Hosts {
     /// Returns the number of the transport of the queue pair to which arriving data belongs.
     fn transport_of(&self, header: &Header, packet: &RdmaPacket) -> u16 {
         let workload = packet.framing.workload(&self.flows);
-        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        let [_, transport] = self.transports.between(workload, header.source(), header.destination());
         transport
     }
 
     /// Creates the responder of a new queue pair; returns its slot.
     fn admit_queue_pair(&mut self, header: &Header, packet: &RdmaPacket) -> u32 {
         let transport = self.transport_of(header, packet);
-        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        let host = &mut self.hosts[self.places.at(header.destination().0)];
         host.admit(self.transports.at(transport), transport, header, packet.name)
     }
 
@@ -282,7 +282,7 @@ impl Hosts {
         driver: &mut impl Driver,
     ) {
         let now = driver.now();
-        let place = Place { host: header.destination, slot: packet.name.slot };
+        let place = Place { host: header.destination(), slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
         let (hearing, ends) = if side.generation == packet.name.generation {
             if let Some(requester) = side.endpoint.read_requester_mut() {

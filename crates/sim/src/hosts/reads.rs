@@ -63,7 +63,7 @@ impl Hosts {
         packet: &ReadRequestPacket,
         driver: &mut impl Driver,
     ) {
-        let slot = match self.host(header.destination).find(header, packet.name) {
+        let slot = match self.host(header.destination()).find(header, packet.name) {
             Found::Slot(slot) => slot,
             Found::Stale => {
                 driver.tally().packets_stale += 1;
@@ -71,7 +71,7 @@ impl Hosts {
             }
             Found::Nothing => self.admit_read_responder(header, packet),
         };
-        let place = Place { host: header.destination, slot };
+        let place = Place { host: header.destination(), slot };
         let asked = match packet.framing {
             Framing::Flow(FlowFraming { flow, start, .. }) => {
                 let size = self.flows.at(flow.get()).size;
@@ -96,8 +96,8 @@ impl Hosts {
     /// Creates the responder of a new queue pair; returns its slot.
     fn admit_read_responder(&mut self, header: &Header, packet: &ReadRequestPacket) -> u32 {
         let workload = packet.framing.workload(&self.flows);
-        let [_, transport] = self.transports.between(workload, header.source, header.destination);
-        let host = self.places.at(header.destination.0);
+        let [_, transport] = self.transports.between(workload, header.source(), header.destination());
+        let host = self.places.at(header.destination().0);
         let predecessor = self.hosts[host].predecessor(header, packet.name);
         self.keep_counts(predecessor.and_then(|side| self.counts_of_responder(side)));
         self.hosts[host].admit(self.transports.at(transport), transport, header, packet.name)
@@ -161,9 +161,9 @@ impl Hosts {
             return;
         };
         // The requester, to which the response travels, has opened the connection.
-        let found = self.host(header.source).find_of(header.destination, packet.name);
+        let found = self.host(header.source()).find_of(header.destination(), packet.name);
         let Found::Slot(slot) = found else { return };
-        let place = Place { host: header.source, slot };
+        let place = Place { host: header.source(), slot };
         self.receiver_mut(place).0.receiver.reads_mut().is_queued = false;
         self.pump_responses(place, driver);
     }
@@ -175,11 +175,11 @@ impl Hosts {
         packet: &ReplyPacket,
         driver: &mut impl Driver,
     ) {
-        let Found::Slot(slot) = self.host(header.destination).find(header, packet.name) else {
+        let Found::Slot(slot) = self.host(header.destination()).find(header, packet.name) else {
             driver.tally().packets_stale += 1;
             return;
         };
-        let place = Place { host: header.destination, slot };
+        let place = Place { host: header.destination(), slot };
         let (side, transport) = self.receiver_mut(place);
         side.receiver.reads_mut().responder.on_cnp(transport.queue_pair(), driver.now());
         self.pump_responses(place, driver);
@@ -202,7 +202,7 @@ impl Hosts {
         driver: &mut impl Driver,
     ) {
         let now = driver.now();
-        let place = Place { host: header.destination, slot: packet.name.slot };
+        let place = Place { host: header.destination(), slot: packet.name.slot };
         let (side, _) = self.sender_mut(place);
         if side.generation != packet.name.generation {
             driver.tally().packets_stale += 1;

@@ -23,7 +23,7 @@ enum Reception {
     Stale,
     /// The receiver was removed after all data of the connection had arrived. The new data is therefore a duplicate, and is acknowledged
     /// again.
-    Again(Acks),
+    Again,
     /// The data has reached its receiver.
     At {
         /// Slot of the receiver.
@@ -31,6 +31,8 @@ enum Reception {
         acks: Acks,
         /// Flow that this data completes.
         complete: Option<u32>,
+        /// Whether [`Hosts::rest_receiver`] may have something to do.
+        rests: bool,
     },
 }
 
@@ -39,27 +41,35 @@ impl Hosts {
     #[inline(always)]
     pub(super) fn receive_data(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;
-        let packet = driver.packets().remove_data(packet);
+        let now = driver.now();
+        let mut packet = driver.packets().remove_data(packet);
+        let copy;
         if packet.segment.carried_ack.is_some() {
-            self.receive_carried(&header, &packet, driver);
+            copy = *packet;
+            self.receive_carried(&header, &copy, driver);
+            packet = &copy;
         }
-        match self.on_data(driver.now(), &header, &packet, packets) {
+        match self.on_data(now, &header, packet, packets) {
             Reception::Stale => driver.tally().packets_stale += u64::from(packets),
-            Reception::Again(acks) => {
-                for ack in acks {
-                    let (header, packet) = self.acknowledge_again(&header, &packet, ack);
-                    self.send_ack(header, packet, driver);
-                }
+            Reception::Again => {
+                let packet = *packet;
+                self.receive_again(&header, &packet, driver);
             }
-            Reception::At { slot, acks, complete } => {
-                let place = Place { host: header.destination, slot };
+            Reception::At { slot, acks, complete, rests } => {
+                let place = Place { host: header.destination(), slot };
                 if let Some(flow) = complete {
                     self.flow_received(place, flow, driver);
                 }
-                for ack in acks {
+                let (first, second) = acks.both();
+                if let Some(ack) = first {
                     self.acknowledge(place, ack, driver);
                 }
-                self.rest_receiver(place, driver);
+                if let Some(ack) = second {
+                    self.acknowledge_rarely(place, ack, driver);
+                }
+                if rests {
+                    self.rest_receiver(place, driver);
+                }
             }
         }
     }
@@ -77,29 +87,17 @@ impl Hosts {
     fn on_data(&mut self, now: Instant, header: &Header, packet: &DataPacket, segments: u32) -> Reception {
         let framing = packet.framing;
         let flows = &mut self.flows;
-        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        let host = &mut self.hosts[self.places.at(header.destination().0)];
         let slot = match host.find(header, packet.name) {
             Found::Slot(slot) => slot,
             Found::Stale => return Reception::Stale,
             Found::Nothing => {
                 let twin = host.duplex.sender(header);
-                let (source, destination) = (header.source, header.destination);
-                let workload = framing.workload(flows);
-                let [_, transport] = match twin {
-                    Some(_) => self.transports.answering(workload, source, destination),
-                    None => self.transports.between(workload, source, destination),
-                };
-                let of = self.transports.at(transport);
-                if let Some(end) = end_of_forgotten(&framing, flows) {
-                    let mut receiver = Receiver::resuming(&of.config, end);
-                    return Reception::Again(receiver.on_data(
-                        &of.config,
-                        now,
-                        &packet.segment,
-                        Marks::of(header),
-                    ));
+                if end_of_forgotten(&framing, flows).is_some() {
+                    return Reception::Again;
                 }
-                let slot = host.admit(of, transport, header, packet.name);
+                let transport = self.transports.receiving(framing.workload(flows), header, twin.is_some());
+                let slot = host.admit(self.transports.at(transport), transport, header, packet.name);
                 if let Some(sender) = twin {
                     host.join(sender, slot);
                 }
@@ -118,11 +116,7 @@ impl Hosts {
             }
         }
         let receiver = side.receiver.tcp();
-        let (segment, marks) = (&packet.segment, Marks::of(header));
-        let acks = match segments {
-            1 => receiver.on_data(config, now, segment, marks),
-            _ => receiver.on_merged(config, now, segment, marks, segments),
-        };
+        let acks = receiver.on_data(config, now, &packet.segment, Marks::of(header), segments);
         let received = receiver.received();
         let complete = side.flow.filter(|_| received >= side.flow_end);
         if let Some(flow) = complete {
@@ -132,7 +126,8 @@ impl Hosts {
                 host.duplex.ask(record.workload, record.leg.expect("requests are parts of queries"), slot);
             }
         }
-        Reception::At { slot, acks, complete }
+        let rests = complete.is_some() || side.is_done || side.receiver.deadline().is_some();
+        Reception::At { slot, acks, complete, rests }
     }
 
     /// Reports a flow that the receiver has received completely, and continues the connection of an answered request.
@@ -145,11 +140,31 @@ impl Hosts {
     }
 
     /// Sends an acknowledgement from this receiver.
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
         let (side, transport) = self.receiver_mut(place);
         let (header, packet) = acknowledgement(side.address, side.name, transport, segment);
         self.send_ack(header, packet, driver);
+    }
+
+    /// Calls [`Self::acknowledge`]. Not inlined, because few segments are answered with two acknowledgements.
+    #[inline(never)]
+    fn acknowledge_rarely(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
+        self.acknowledge(place, segment, driver);
+    }
+
+    /// Processes data for a receiver that was removed after all data of the connection had arrived.
+    #[cold]
+    fn receive_again(&mut self, header: &Header, data: &DataPacket, driver: &mut impl Driver) {
+        let end = end_of_forgotten(&data.framing, &self.flows).expect("all data has arrived");
+        let is_answer = self.host(header.destination()).duplex.sender(header).is_some();
+        let transport = self.transports.receiving(data.framing.workload(&self.flows), header, is_answer);
+        let config = &self.transports.at(transport).config;
+        let mut receiver = Receiver::resuming(config, end);
+        for ack in receiver.on_data(config, driver.now(), &data.segment, Marks::of(header), 1) {
+            let (header, packet) = self.acknowledge_again(header, data, ack);
+            self.send_ack(header, packet, driver);
+        }
     }
 
     /// Returns an acknowledgement from a receiver that has been removed, in response to data with this header.
@@ -160,7 +175,7 @@ impl Hosts {
         segment: AckSegment,
     ) -> (Header, AckPacket) {
         let workload = data.framing.workload(&self.flows);
-        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        let [_, transport] = self.transports.between(workload, header.source(), header.destination());
         acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
 

@@ -7,7 +7,7 @@ use shallows_measure::Sent;
 use crate::hosts::connection::{NO_TWIN, Place, SenderSide};
 use crate::hosts::gap::Gap;
 use crate::hosts::outstanding::fail_flow;
-use crate::hosts::packet::{AckPacket, DataPacket, Queued};
+use crate::hosts::packet::{AckPacket, DataPacket, PacketRef, Queued};
 use crate::hosts::pulling::Pulling;
 use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
@@ -79,12 +79,14 @@ impl Hosts {
     /// Sends the segments that a TCP connection may send now, and schedules its timer.
     #[inline]
     fn pump_tcp(&mut self, place: Place, driver: &mut impl Driver) {
-        while let Some((header, packet)) = self.poll(place, driver.now()) {
-            self.send_data(header, packet, driver);
-        }
-        let (deadline, traced) = self.rest(place);
-        if let Some(deadline) = deadline {
-            driver.timer_at(deadline, Timer::Sender(place));
+        let (timer_at, traced) = loop {
+            match self.poll(place, driver.now()) {
+                Polled::Packet(header, packet) => self.send_data(header, packet, driver),
+                Polled::Nothing { timer_at, traced } => break (timer_at, traced),
+            }
+        };
+        if let Some(at) = timer_at {
+            driver.timer_at(at, Timer::Sender(place));
         }
         if traced {
             self.tell_change(place, driver);
@@ -101,24 +103,19 @@ impl Hosts {
         }
     }
 
-    /// Returns the packet that a connection sends now, if any.
+    /// Returns the packet that a connection sends now. If it sends none, ends its series of packets.
     #[inline(always)]
-    fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, DataPacket)> {
+    fn poll(&mut self, place: Place, now: Instant) -> Polled {
         let mut pulling = self.pulling(place);
-        let (header, mut packet) = pulling.transport.handover.pull(&mut pulling, now)?;
+        let Some((header, mut packet)) = pulling.transport.handover.pull(&mut pulling, now) else {
+            let deadline = pulling.transport.handover.rest(&mut pulling);
+            let Pulling { side, .. } = pulling;
+            return Polled::Nothing { timer_at: arm(deadline, &mut side.timer_at), traced: side.traced };
+        };
         if pulling.side.twin != NO_TWIN {
             packet.segment = self.carry(place, now, packet.segment);
         }
-        Some((header, packet))
-    }
-
-    /// Ends a series of packets of a connection. Returns the time at which to schedule a timer event, if a new one is needed, and whether
-    /// changes of the connection are recorded.
-    #[inline(always)]
-    fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
-        let mut pulling = self.pulling(place);
-        let deadline = pulling.transport.handover.rest(&mut pulling);
-        (arm(deadline, &mut pulling.side.timer_at), pulling.side.traced)
+        Polled::Packet(header, packet)
     }
 
     #[inline]
@@ -196,9 +193,11 @@ impl Hosts {
 
     /// Processes an acknowledgement at the host that receives it.
     #[inline(always)]
-    pub(super) fn receive_ack(&mut self, header: &Header, packet: &AckPacket, driver: &mut impl Driver) {
-        let place = Place { host: header.destination, slot: packet.name.slot };
-        let hearing = self.on_ack(driver.now(), place, packet);
+    pub(super) fn receive_ack(&mut self, header: &Header, packet: PacketRef, driver: &mut impl Driver) {
+        let now = driver.now();
+        let packet = driver.packets().remove_ack(packet);
+        let place = Place { host: header.destination(), slot: packet.name.slot };
+        let hearing = self.on_ack(now, place, packet);
         self.heed(place, hearing, driver);
     }
 
@@ -286,6 +285,17 @@ pub(super) fn hear(side: &mut SenderSide, before: u64, acked: u64, now: Instant)
         Some(flow) if acked >= side.flow_end => Hearing::Complete(flow),
         _ => Hearing::Open,
     }
+}
+
+/// What a connection sends now.
+enum Polled {
+    Packet(Header, DataPacket),
+    Nothing {
+        /// Time at which to schedule a timer event, if a new one is needed.
+        timer_at: Option<Instant>,
+        /// Whether changes of the connection are recorded.
+        traced: bool,
+    },
 }
 
 /// Size of an unbounded flow in the sender: more bytes than any run sends, and far from overflow.

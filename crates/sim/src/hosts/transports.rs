@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shallows_core::Bytes;
-use shallows_core::packet::HostId;
+use shallows_core::packet::{Header, HostId};
 use shallows_measure::Senders;
 use shallows_rdma::Operation;
 use shallows_scenario::{Agreement, Experiment, Groups};
@@ -120,6 +120,18 @@ impl Transports {
     /// Returns the transport numbers of sender and receiver for an answer on the connection of its request.
     pub(super) fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_answers[self.place(workload, source, destination)]
+    }
+
+    /// Returns the transport number of the receiver of data with this header. `is_answer` is true if the data is an answer on the connection of
+    /// its request.
+    pub(super) fn receiving(&self, workload: u16, header: &Header, is_answer: bool) -> u16 {
+        let (source, destination) = (header.source(), header.destination());
+        let [_, receiver] = if is_answer {
+            self.answering(workload, source, destination)
+        } else {
+            self.between(workload, source, destination)
+        };
+        receiver
     }
 
     fn place(&self, workload: u16, source: HostId, destination: HostId) -> usize {

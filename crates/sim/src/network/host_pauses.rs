@@ -34,7 +34,7 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) -> Option<(Header, T)> {
         let lossless = self.lossless.as_deref_mut()?;
-        let is_frame = header.destination == HostId::NEXT_NODE;
+        let is_frame = header.destination() == HostId::NEXT_NODE;
         if !is_frame && lossless.receivers.is_empty() {
             return Some((header, payload));
         }

@@ -272,7 +272,7 @@ impl FarEnd {
         in_flight: &'flying mut InFlight<T>,
     ) -> (Flying<T>, Option<&'flying Flying<T>>) {
         debug_assert!(self.first != NONE, "a delivery is scheduled only while something flies");
-        let landed = in_flight.remove(self.first);
+        let landed = *in_flight.remove(self.first);
         self.first = landed.next;
         let next = in_flight.get(landed.next);
         match next {

@@ -133,7 +133,7 @@ impl<T: Copy + Default> Network<T> {
         wire.rank = lossless.order.next(wire.rank, driver.now());
         announce(place, wire, next, driver);
         let ingress = wire.ingress;
-        if header.destination == HostId::NEXT_NODE {
+        if header.destination() == HostId::NEXT_NODE {
             return self.receive_frame(node, ingress, header, driver);
         }
         let mut lossless = self.lossless.take().expect("it was there");

@@ -65,13 +65,13 @@ impl<T: Copy> Slots<T> {
         _ = self.slots.try_reserve_exact(growth(self.slots.len(), size_of::<T>()));
     }
 
-    /// Removes and returns the value of a slot.
+    /// Removes and returns the value of a slot. The value is not copied: it stays in the slot until the next insertion.
     #[inline]
-    pub(crate) fn remove(&mut self, slot: u32) -> T {
+    pub(crate) fn remove(&mut self, slot: u32) -> &T {
         self.check(slot);
         self.note(slot, false);
         self.free.push(slot);
-        self.slots[slot as usize]
+        &self.slots[slot as usize]
     }
 
     /// Returns the value of a slot; `None` if the slot has never been used.
@@ -128,7 +128,7 @@ mod tests {
     fn the_slot_that_was_freed_last_is_used_next() {
         let mut slots = Slots::default();
         assert_eq!(["a", "b", "c"].map(|thing| slots.insert(thing)), [0, 1, 2]);
-        assert_eq!((slots.remove(0), slots.remove(2), slots.len()), ("a", "c", 1));
+        assert_eq!((*slots.remove(0), *slots.remove(2), slots.len()), ("a", "c", 1));
         assert_eq!((slots.insert("d"), slots.insert("e"), slots.insert("f")), (2, 0, 3));
         *slots.get_mut(0) = "g";
         assert_eq!([0, 1, 2, 3].map(|slot| slots.get(slot).copied()), ["g", "b", "d", "f"].map(Some));

@@ -11,8 +11,8 @@ use crate::network::group::Way;
 /// Packets of one time window that are to be sorted, and scratch space.
 #[derive(Debug)]
 pub(crate) struct Sorter {
-    packets: Vec<Entry>,
-    sorted: Vec<Entry>,
+    packets: Vec<Sorted>,
+    sorted: Vec<Sorted>,
     /// For each bucket, the index in `packets` of the packet added last. Valid only if the bucket's bit in `occupied` is set.
     last: Box<[u32; BUCKETS]>,
     /// Bit *b* of word *w*: whether bucket 64 *w* + *b* holds packets.
@@ -27,9 +27,9 @@ pub(crate) struct Sorter {
     until_insertion: u32,
 }
 
-/// Packet to sort.
+/// Reference to a packet, in a list that is sorted by time of arrival.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct Sorted {
     /// Sort key. The high bits are the picoseconds since the start of the time window, the low bits the link's rank.
     order: u64,
     /// Index of the packet, as passed to [`Sorter::add`].
@@ -90,7 +90,7 @@ impl Sorter {
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
         let order = since.0 << RANK_BITS | rank.number();
         let before = if self.by_insertion { NONE } else { self.add_to_bucket(since) };
-        self.packets.push(Entry { order, place: place as u32, before, way });
+        self.packets.push(Sorted { order, place: place as u32, before, way });
     }
 
     /// Adds the next packet to the bucket of its time. Returns the index of the previous packet of the bucket, or `NONE`.
@@ -108,7 +108,7 @@ impl Sorter {
     /// Removes all packets and returns them in order. Packets with equal time and rank are sorted by index. The caller passes the list to
     /// [`Self::recycle`] after use.
     #[inline]
-    pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
+    pub(crate) fn take_sorted(&mut self) -> Vec<Sorted> {
         let sorted = std::mem::take(&mut self.sorted);
         if !self.by_insertion {
             self.until_insertion -= 1;
@@ -124,7 +124,7 @@ impl Sorter {
 
     /// Removes the packets of all buckets, and returns them in order. They are added to `sorted`, which must be empty.
     #[inline(never)]
-    fn take_buckets(&mut self, mut sorted: Vec<Entry>) -> Vec<Entry> {
+    fn take_buckets(&mut self, mut sorted: Vec<Sorted>) -> Vec<Sorted> {
         sorted.reserve(self.packets.len());
         let mut words = std::mem::take(&mut self.words);
         while words != 0 {
@@ -147,7 +147,7 @@ impl Sorter {
 
     /// Completes a bucket whose first packet is already the last element of `sorted`: appends the other packets, and sorts the whole
     /// bucket. `next` is the index of the first packet to append.
-    fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Entry>) {
+    fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Sorted>) {
         let start = sorted.len() - 1;
         while next != NONE {
             let entry = self.packets[next as usize];
@@ -158,7 +158,7 @@ impl Sorter {
     }
 
     /// Keeps the list from [`Self::take_sorted`] for reuse.
-    pub(crate) fn recycle(&mut self, mut sorted: Vec<Entry>) {
+    pub(crate) fn recycle(&mut self, mut sorted: Vec<Sorted>) {
         sorted.clear();
         self.sorted = sorted;
     }
@@ -175,7 +175,7 @@ impl Sorter {
 /// Sorts packets that were added in order of their indices: by time, then by rank, then by index. Gives up and returns `false` if this takes
 /// too many moves.
 #[inline]
-fn sort_by_insertion(packets: &mut [Entry]) -> bool {
+fn sort_by_insertion(packets: &mut [Sorted]) -> bool {
     let mut moves = MOVES * packets.len();
     for next in 1..packets.len() {
         let entry = packets[next];
@@ -195,7 +195,7 @@ fn sort_by_insertion(packets: &mut [Entry]) -> bool {
 
 /// Sorts packets by time, then by rank, then by index.
 #[inline(never)]
-fn sort(packets: &mut [Entry]) {
+fn sort(packets: &mut [Sorted]) {
     packets.sort_unstable_by_key(|entry| (entry.order, entry.place));
 }
 

@@ -19,6 +19,7 @@ use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::group::{Busy, Group, Order, Turn, Way};
 use crate::network::link::{Leaves, Link, NONE};
+use crate::network::sorter::Sorted;
 use crate::network::turns::Step;
 use crate::network::{Driver, Network};
 
@@ -80,13 +81,12 @@ impl<T: Copy + Default> Network<T> {
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
 
-    /// Removes and returns packets to hosts from the bucket of the open time window. Writes to `order` the indices of the packets that
-    /// arrive by `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
-    pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
-        order.clear();
+    /// Removes and returns packets to hosts from the bucket of the open time window. The second list refers to the packets that arrive by
+    /// `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
+    pub(crate) fn take_for_hosts(&mut self, until: Instant) -> (Vec<Arriving<T>>, Vec<Sorted>) {
         let due = self.calendar.take_due(Turn::HOSTS);
         if due.is_empty() {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
         self.calendar.recycle_due(due);
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
@@ -103,21 +103,19 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(self.all_hosts(), *packet);
             }
         }
-        let sorted = self.sorter.take_sorted();
-        order.extend(sorted.iter().map(|entry| entry.place as usize));
-        self.sorter.recycle(sorted);
-        packets
+        (packets, self.sorter.take_sorted())
     }
 
-    /// Takes back the vector from [`Self::take_for_hosts`] after use. `count` packets were due. The packets with the indices in `unread`
-    /// were not processed, and are put back into the calendar.
-    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
-        self.events += (count - unread.len()) as u64;
+    /// Takes back the lists from [`Self::take_for_hosts`] after use. Only the first `read` packets in order of arrival were processed. The
+    /// others are put back into the calendar.
+    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, sorted: Vec<Sorted>, read: usize) {
+        self.events += read as u64;
         self.visits += 1;
-        for &place in unread {
-            self.calendar.place(self.all_hosts(), packets[place]);
+        for unread in &sorted[read..] {
+            self.calendar.place(self.all_hosts(), packets[unread.place as usize]);
         }
         self.calendar.recycle(packets);
+        self.sorter.recycle(sorted);
     }
 
     /// Returns the index of the group of all hosts. It is the last index, and is also the number of the hosts' bucket in the calendar.

@@ -12,6 +12,4 @@ pub(crate) struct ThreadMemory {
     pub(crate) scratch: Scratch<PacketRef>,
     /// Empty lists of packets, for packets to other partitions of the thread.
     pub(crate) lists: Vec<Crossings>,
-    /// Scratch space for the order in which packets reach hosts.
-    pub(crate) order: Vec<usize>,
 }

@@ -37,8 +37,6 @@ pub(crate) struct World {
     hosts: Hosts,
     outside: Outside,
     pace: Pace,
-    /// Scratch space, kept to avoid allocations. While one of several partitions does not run, it is in [`ThreadMemory`].
-    order: Vec<usize>,
 }
 
 impl event::World for World {
@@ -183,12 +181,11 @@ impl World {
     /// Swaps the memory that this world shares with other worlds of its thread (packet store, scratch space and empty lists) with that of the
     /// thread. Called before and after the world runs.
     pub(crate) fn exchange(&mut self, memory: &mut ThreadMemory) {
-        let ThreadMemory { packets, scratch, lists, order } = memory;
+        let ThreadMemory { packets, scratch, lists } = memory;
         let Outside { network, ends, .. } = &mut self.outside;
         std::mem::swap(&mut ends.packets, packets);
         ends.exits.exchange_spare(lists);
         network.exchange_scratch(scratch);
-        std::mem::swap(&mut self.order, order);
     }
 
     /// Delivers the next packet in flight on a link.

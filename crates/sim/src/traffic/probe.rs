@@ -32,7 +32,7 @@ pub fn echo_request(probe: &Probe, index: u32, overhead: u16) -> Header {
 
 /// Returns the header of the reply to an echo request of pair `index`.
 pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
-    let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
+    let back = Header::new(request.destination(), request.source()).with_ports(0, index as u16);
     header(probe, back, request.size().0 as u16)
 }
 

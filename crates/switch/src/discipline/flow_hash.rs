@@ -29,7 +29,7 @@ impl FlowHash {
     /// Returns the packet's bucket, in `0..buckets`.
     #[inline]
     pub(super) fn bucket(self, header: &Header, seed: u64, buckets: usize) -> usize {
-        let (source, destination) = (u64::from(header.source.0), u64::from(header.destination.0));
+        let (source, destination) = (u64::from(header.source().0), u64::from(header.destination().0));
         match self {
             Self::FiveTuple => spread(header.five_tuple_hash(seed), buckets),
             Self::AddressPair => spread(mix((source << 32 | destination) ^ seed), buckets),

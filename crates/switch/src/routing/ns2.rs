@@ -22,7 +22,7 @@ impl Ns2 {
     pub(super) fn hash(&self, switch: u32, header: &Header) -> u32 {
         // Hosts come first among the nodes.
         let node = self.hosts + switch;
-        let (source, destination) = (header.source.0, header.destination.0);
+        let (source, destination) = (header.source().0, header.destination().0);
         let (from, to, port) = data_direction(header);
         let others = self.hosts - 1;
         let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;

@@ -331,7 +331,7 @@ fn a_connection_with_a_handshake_sends_data_only_after_the_answer() {
     assert_eq!(script.sender.poll_transmit(&script.config, script.now), None, "that was no answer to a SYN");
     let mut receiver = Receiver::new(&script.config);
     let answers: Vec<_> =
-        receiver.on_data(&script.config, script.now, &sent.segment, Marks::default()).collect();
+        receiver.on_data(&script.config, script.now, &sent.segment, Marks::default(), 1).collect();
     assert_eq!(answers.len(), 1);
     assert!(answers[0].flags.contains(Flags::SYN.with(Flags::ACK)));
     script.sender.on_ack(&script.config, script.now, &answers[0]);

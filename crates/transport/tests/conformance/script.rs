@@ -196,7 +196,7 @@ impl Listening {
     }
 
     pub(crate) fn receive_with(&mut self, segment: DataSegment, marks: Marks) -> Vec<AckSegment> {
-        self.receiver.on_data(&self.config, self.now, &segment, marks).collect()
+        self.receiver.on_data(&self.config, self.now, &segment, marks, 1).collect()
     }
 }
 

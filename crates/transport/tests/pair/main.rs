@@ -348,7 +348,7 @@ proptest! {
         for (index, (seq, len, flags, ce)) in segments.into_iter().enumerate() {
             let now = Instant::ZERO + Duration::from_micros(index as u64);
             let segment = DataSegment { seq, len, flags: Flags(flags), ..DataSegment::default() };
-            for ack in receiver.on_data(&config, now, &segment, Marks { ce, incast: seq % 3 == 0 }) {
+            for ack in receiver.on_data(&config, now, &segment, Marks { ce, incast: seq % 3 == 0 }, 1) {
                 prop_assert!(received <= ack.ack && ack.ack <= receiver.received());
                 received = ack.ack;
                 let above = |&(start, end): &(u64, u64)| ack.ack < start && start < end;

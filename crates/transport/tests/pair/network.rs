@@ -156,7 +156,7 @@ impl Pair {
                     let (mss, most) = (self.far.mss.0, self.far.receive_window.0);
                     self.receiver.resize_window(Bytes(mss + self.stream.below(most - mss + 1)));
                 }
-                for ack in self.receiver.on_data(&self.far, self.now, &segment, marks) {
+                for ack in self.receiver.on_data(&self.far, self.now, &segment, marks, 1) {
                     self.send(Packet::Ack(ack), self.far.ack_ecn());
                 }
             }

@@ -203,7 +203,7 @@ fn merge(waiting: &mut Vec<Arrived>, packets: &mut Packets) {
 /// Returns whether both packets are data of one connection.
 fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     let is_data = |arrived: &Arrived| arrived.header.kind() == PacketKind::Data;
-    let sender = |arrived: &Arrived| arrived.header.source;
+    let sender = |arrived: &Arrived| arrived.header.source();
     let name = |arrived: &Arrived| packets.data(arrived.packet).map(|packet| packet.name);
     is_data(before) && is_data(next) && sender(before) == sender(next) && name(before) == name(next)
 }

@@ -63,8 +63,8 @@ impl Packets {
                 PROBE => probes.extend(slots.map(|slot| self.probes.remove(slot).0)),
                 RDMA_DATA => rdma_data.extend(slots.map(|slot| self.rdma_data.remove(slot).0)),
                 RDMA_REPLY => rdma_replies.extend(slots.map(|slot| self.rdma_replies.remove(slot).0)),
-                TOLD_DATA => told_data.extend(slots.map(|slot| self.told_data.remove(slot))),
-                TOLD_REPLY => told_replies.extend(slots.map(|slot| self.told_replies.remove(slot))),
+                TOLD_DATA => told_data.extend(slots.map(|slot| *self.told_data.remove(slot))),
+                TOLD_REPLY => told_replies.extend(slots.map(|slot| *self.told_replies.remove(slot))),
                 READ_REQUEST => read_requests.extend(slots.map(|slot| self.read_requests.remove(slot).0)),
                 _ => {}
             }

@@ -97,7 +97,6 @@ impl World {
             hosts,
             outside,
             pace: Pace::new(execution, window.is_some() && experiment.network.lossless.is_none()),
-            order: Vec::new(),
         }
     }
 }

@@ -89,27 +89,26 @@ impl World {
     /// Runs the hosts up to the time `end` in the current time window, or until the run is finished. Arriving packets are processed without
     /// events, but in the order in which events would fire.
     fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
-        let mut order = std::mem::take(&mut self.order);
-        let packets = self.outside.network.take_for_hosts(end, &mut order);
+        let (packets, sorted) = self.outside.network.take_for_hosts(end);
         let mut read = 0;
         // Packets whose hosts and connections are prefetched.
-        let ahead = if self.hosts.stay_in_cache() { &[][..] } else { &order[..] };
-        for &place in ahead {
-            let packet = &packets[place];
-            self.hosts.prefetch_host(packet.header.destination);
-            self.outside.network.prefetch_nic(packet.header.destination);
+        let ahead = if self.hosts.stay_in_cache() { &[][..] } else { &sorted[..] };
+        for packet in ahead {
+            let packet = &packets[packet.place as usize];
+            self.hosts.prefetch_host(packet.header.destination());
+            self.outside.network.prefetch_nic(packet.header.destination());
             self.outside.ends.packets.prefetch(packet.payload);
         }
-        for (number, &place) in order.iter().enumerate() {
-            if let Some(&later) = ahead.get(number + AHEAD_OF_FIRST) {
-                let packet = &packets[later];
+        for (number, packet) in sorted.iter().enumerate() {
+            if let Some(later) = ahead.get(number + AHEAD_OF_FIRST) {
+                let packet = &packets[later.place as usize];
                 self.hosts.prefetch_first(&packet.header, packet.payload, &self.outside.ends.packets);
             }
-            if let Some(&later) = ahead.get(number + AHEAD) {
-                let packet = &packets[later];
+            if let Some(later) = ahead.get(number + AHEAD) {
+                let packet = &packets[later.place as usize];
                 self.hosts.prefetch_second(&packet.header, packet.payload, &self.outside.ends.packets);
             }
-            let packet = &packets[place];
+            let packet = &packets[packet.place as usize];
             event::run_before(self, queue, packet.at, self.outside.network.arrival_of(packet));
             if self.outside.finished {
                 break;
@@ -122,8 +121,7 @@ impl World {
                 break;
             }
         }
-        self.outside.network.give_back(packets, order.len(), &order[read..]);
-        self.order = order;
+        self.outside.network.give_back(packets, sorted, read);
         if !self.outside.finished {
             event::run(self, queue, end, u64::MAX);
         }
@@ -328,7 +326,7 @@ mod tests {
     fn packets_to_hosts_that_are_given_back_unread_are_not_counted_as_events() {
         let experiment = star(INCAST);
         let (mut world, mut queue) = started(&experiment, Execution::Windows);
-        let (mut order, mut unread) = (Vec::new(), 0);
+        let mut unread = 0;
         loop {
             world.run(&mut queue, AFTER_ALL, 1);
             if world.outside.finished {
@@ -338,9 +336,9 @@ mod tests {
             let network = &mut world.outside.network;
             let before = network.events();
             let end = network.open_window(first);
-            let packets = network.take_for_hosts(end, &mut order);
-            unread += order.len();
-            network.give_back(packets, order.len(), &order);
+            let (packets, sorted) = network.take_for_hosts(end);
+            unread += sorted.len();
+            network.give_back(packets, sorted, 0);
             assert_eq!(network.events(), before);
         }
         assert!(unread > 0, "some windows have packets to hosts");

@@ -61,7 +61,7 @@ impl Driver for Surroundings<'_> {
     #[inline(always)]
     fn send(&mut self, header: Header, packet: PacketRef) -> bool {
         let Self { outside: Outside { network, ends, .. }, queue } = self;
-        network.send(header.source, header, packet, &mut Around { ends, queue })
+        network.send(header.source(), header, packet, &mut Around { ends, queue })
     }
 
     #[inline(always)]
