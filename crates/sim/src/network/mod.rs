@@ -93,7 +93,9 @@ pub struct Network<T> {
     is_cold: bool,
     /// Scratch space, kept to avoid allocations. While one of several partitions does not run, the sorter in use is in
     /// [`scratch::Scratch`].
-    sorter: Box<Sorter>,
+    sorter: Sorter,
+    /// Ways of the packets of a visit through the switch, kept like the sorter.
+    ways: Vec<group::Way>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,

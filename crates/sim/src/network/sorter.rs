@@ -1,166 +1,104 @@
 //! Sorts the packets of a time window by arrival time. Packets with equal times are sorted by the rank of their link.
 //!
-//! Packets are added roughly in order if hosts or a single switch sent them; an insertion sort then moves few of them. Otherwise, packets
-//! are distributed over buckets by time. Each bucket contains few packets, so sorting it is fast.
+//! The order of packets is random, and a processor cannot predict random branches. Sorting therefore usually has no branches on the order:
+//! packets are distributed over buckets by time, and then moved by a few places.
 
 use shallows_core::Duration;
 
 use crate::network::event::LinkRank;
-use crate::network::group::Way;
 
 /// Packets of one time window that are to be sorted, and scratch space.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Sorter {
     packets: Vec<Sorted>,
-    sorted: Vec<Sorted>,
-    /// For each bucket, the index in `packets` of the packet added last. Valid only if the bucket's bit in `occupied` is set.
-    last: Box<[u32; BUCKETS]>,
-    /// Bit *b* of word *w*: whether bucket 64 *w* + *b* holds packets.
-    occupied: [u64; WORDS],
-    /// Bit *w*: whether any bucket of word *w* holds packets.
-    words: u64,
-    /// Base-2 logarithm of the picoseconds per bucket, for the packets of the current window.
-    shift: u32,
-    /// Whether the packets are sorted without buckets.
-    by_insertion: bool,
-    /// Number of times that packets are sorted with buckets before an insertion sort is tried again.
-    until_insertion: u32,
+    scratch: Vec<Sorted>,
+    /// For each bucket, the number of its packets or the index of its next packet.
+    buckets: Vec<u32>,
 }
 
-/// Reference to a packet, in a list that is sorted by time of arrival.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sorted {
-    /// Sort key. The high bits are the picoseconds since the start of the time window, the low bits the link's rank.
-    order: u64,
-    /// Index of the packet, as passed to [`Sorter::add`].
-    pub(crate) place: u32,
-    /// Index in `packets` of the previous packet of the same bucket, or `NONE`.
-    before: u32,
-    /// Egress port of the packet at its switch, and the link by which the packet came.
-    pub(crate) way: Way,
-}
+/// Reference to a packet. The high bits are the picoseconds since the start of the time window, the low 32 bits are the index of the packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Sorted(u64);
 
-const RANK_BITS: u32 = 28;
-const BUCKET_BITS: u32 = 12;
-const BUCKETS: usize = 1 << BUCKET_BITS;
-const WORDS: usize = BUCKETS / 64;
-const NONE: u32 = u32::MAX;
+/// Difference of the references to packets with equal indices that arrive one picosecond apart.
+const PICOSECOND: u64 = 1 << 32;
 
-/// Number of packets up to which an insertion sort is always used.
-const FEW: usize = 8;
+/// Number of places by which packets move backwards at most after they have been distributed over buckets.
+const MOST_PLACES: usize = 4;
 
-/// Number of moves per packet up to which an insertion sort is faster than buckets. `FEW` packets never need more.
-const MOVES: usize = 4;
+/// Number of packets that are sorted without buckets.
+const FEW: usize = MOST_PLACES + 1;
 
-const _: () = assert!((FEW - 1) / 2 < MOVES);
+/// Base-2 logarithm of the largest number of buckets.
+const MOST_BUCKET_BITS: u32 = 20;
 
-/// Number of times that packets are sorted with buckets after an insertion sort had too many moves.
-const PATIENCE: u32 = 63;
+impl Sorted {
+    /// Returns the index of the packet, as passed to [`Sorter::add`].
+    #[inline(always)]
+    pub(crate) fn place(self) -> usize {
+        self.0 as u32 as usize
+    }
 
-impl Default for Sorter {
-    fn default() -> Self {
-        Self {
-            packets: Vec::new(),
-            sorted: Vec::new(),
-            last: Box::new([NONE; BUCKETS]),
-            occupied: [0; WORDS],
-            words: 0,
-            shift: 0,
-            by_insertion: false,
-            until_insertion: 0,
-        }
+    /// Returns the picoseconds since the start of the time window.
+    #[inline(always)]
+    fn since(self) -> u64 {
+        self.0 >> 32
     }
 }
 
 impl Sorter {
     /// Maximum length of a time window.
-    pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
+    pub(crate) const LONGEST: Duration = Duration(1 << 28);
 
-    /// Announces that at most `count` packets of a time window of this length will be added. Called when the sorter is empty.
+    /// Adds the packet with the index `place`, which arrives `since` after the time window began.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, window: Duration, count: usize) {
-        debug_assert!(window <= Self::LONGEST && self.packets.is_empty());
-        let bits = 64 - window.0.leading_zeros();
-        self.shift = bits.saturating_sub(BUCKET_BITS);
-        self.by_insertion = count <= FEW || self.until_insertion == 0;
+    pub(crate) fn add(&mut self, since: Duration, place: usize) {
+        debug_assert!(since < Self::LONGEST);
+        self.packets.push(Sorted(since.0 << 32 | place as u64));
     }
 
-    /// Adds the packet with the index `place`. The packet arrives `since` after the time window began, on a link of this `rank`.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
-        let order = since.0 << RANK_BITS | rank.number();
-        let before = if self.by_insertion { NONE } else { self.add_to_bucket(since) };
-        self.packets.push(Sorted { order, place: place as u32, before, way });
-    }
-
-    /// Adds the next packet to the bucket of its time. Returns the index of the previous packet of the bucket, or `NONE`.
-    #[inline(always)]
-    fn add_to_bucket(&mut self, since: Duration) -> u32 {
-        let bucket = (since.0 >> self.shift) as usize % BUCKETS;
-        let (word, bit) = (bucket / 64, 1 << (bucket % 64));
-        let last = std::mem::replace(&mut self.last[bucket], self.packets.len() as u32);
-        let before = if self.occupied[word] & bit == 0 { NONE } else { last };
-        self.occupied[word] |= bit;
-        self.words |= 1 << word;
-        before
-    }
-
-    /// Removes all packets and returns them in order. Packets with equal time and rank are sorted by index. The caller passes the list to
-    /// [`Self::recycle`] after use.
+    /// Removes all packets and returns them in order. The time window has this length. Packets with equal times are sorted by `rank`, which
+    /// returns the rank of a packet's link, and then by index. The caller passes the list to [`Self::recycle`] after use.
     #[inline]
-    pub(crate) fn take_sorted(&mut self) -> Vec<Sorted> {
-        let sorted = std::mem::take(&mut self.sorted);
-        if !self.by_insertion {
-            self.until_insertion -= 1;
-            return self.take_buckets(sorted);
+    pub(crate) fn take_sorted(&mut self, window: Duration, rank: impl Fn(usize) -> LinkRank) -> Vec<Sorted> {
+        let mut packets = std::mem::take(&mut self.packets);
+        if packets.len() > FEW {
+            self.distribute(&mut packets, window);
         }
-        let mut packets = std::mem::replace(&mut self.packets, sorted);
-        if !sort_by_insertion(&mut packets) {
-            self.until_insertion = PATIENCE;
-            sort(&mut packets);
+        if !settle(&mut packets) {
+            repair(&mut packets, rank);
         }
         packets
     }
 
-    /// Removes the packets of all buckets, and returns them in order. They are added to `sorted`, which must be empty.
+    /// Distributes packets over buckets by time, and returns them in the order of the buckets.
     #[inline(never)]
-    fn take_buckets(&mut self, mut sorted: Vec<Sorted>) -> Vec<Sorted> {
-        sorted.reserve(self.packets.len());
-        let mut words = std::mem::take(&mut self.words);
-        while words != 0 {
-            let word = words.trailing_zeros() as usize % WORDS;
-            words &= words - 1;
-            let mut bits = std::mem::take(&mut self.occupied[word]);
-            while bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize % 64;
-                bits &= bits - 1;
-                let entry = self.packets[self.last[bucket] as usize];
-                sorted.push(entry);
-                if entry.before != NONE {
-                    self.sort_bucket(entry.before, &mut sorted);
-                }
-            }
+    fn distribute(&mut self, packets: &mut Vec<Sorted>, window: Duration) {
+        let bits = (4 * packets.len()).ilog2().min(MOST_BUCKET_BITS);
+        let shift = (64 - window.0.leading_zeros()).saturating_sub(bits);
+        let bucket = |packet: &Sorted| (packet.since() >> shift) as usize;
+        self.buckets.clear();
+        self.buckets.resize(1 << bits, 0);
+        for packet in packets.iter() {
+            self.buckets[bucket(packet)] += 1;
         }
-        self.packets.clear();
-        sorted
-    }
-
-    /// Completes a bucket whose first packet is already the last element of `sorted`: appends the other packets, and sorts the whole
-    /// bucket. `next` is the index of the first packet to append.
-    fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Sorted>) {
-        let start = sorted.len() - 1;
-        while next != NONE {
-            let entry = self.packets[next as usize];
-            sorted.push(entry);
-            next = entry.before;
+        let mut first = 0;
+        for count in &mut self.buckets {
+            first += std::mem::replace(count, first);
         }
-        sort(&mut sorted[start..]);
+        self.scratch.resize(packets.len(), Sorted::default());
+        for packet in packets.iter() {
+            let place = &mut self.buckets[bucket(packet)];
+            self.scratch[*place as usize] = *packet;
+            *place += 1;
+        }
+        std::mem::swap(packets, &mut self.scratch);
     }
 
     /// Keeps the list from [`Self::take_sorted`] for reuse.
     pub(crate) fn recycle(&mut self, mut sorted: Vec<Sorted>) {
         sorted.clear();
-        self.sorted = sorted;
+        self.packets = sorted;
     }
 }
 
@@ -168,35 +106,55 @@ impl Sorter {
 impl Sorter {
     /// Returns whether the sorter has memory for packets.
     pub(crate) fn has_memory(&self) -> bool {
-        self.packets.capacity() + self.sorted.capacity() > 0
+        self.packets.capacity() > 0
     }
 }
 
-/// Sorts packets that were added in order of their indices: by time, then by rank, then by index. Gives up and returns `false` if this takes
-/// too many moves.
-#[inline]
-fn sort_by_insertion(packets: &mut [Sorted]) -> bool {
-    let mut moves = MOVES * packets.len();
-    for next in 1..packets.len() {
-        let entry = packets[next];
-        let mut place = next;
-        while place > 0 && packets[place - 1].order > entry.order {
-            packets[place] = packets[place - 1];
-            place -= 1;
-        }
-        if place < next {
-            packets[place] = entry;
-            let Some(left) = moves.checked_sub(next - place) else { return false };
-            moves = left;
-        }
+/// Sorts packets of which some are far from their places or arrive at equal times.
+#[cold]
+fn repair(packets: &mut [Sorted], rank: impl Fn(usize) -> LinkRank) {
+    packets.sort_unstable();
+    for equal in packets.chunk_by_mut(|one, next| one.since() == next.since()) {
+        equal.sort_by_key(|packet| rank(packet.place()));
     }
-    true
 }
 
-/// Sorts packets by time, then by rank, then by index.
-#[inline(never)]
-fn sort(packets: &mut [Sorted]) {
-    packets.sort_unstable_by_key(|entry| (entry.order, entry.place));
+/// Moves each packet backwards by at most [`MOST_PLACES`] places to its place in the order. Returns `false` if the packets are then not sorted,
+/// or if some of them may arrive at the same time.
+///
+/// The first of [`FEW`] packets comes next. The others are held in order. The loops have no branches on the order of packets.
+#[inline(always)]
+fn settle(packets: &mut [Sorted]) -> bool {
+    let mut held = [0; MOST_PLACES];
+    let mut insert = |mut packet: u64| {
+        let first = packet.min(held[0]);
+        packet = packet.max(held[0]);
+        for place in 1..MOST_PLACES {
+            held[place - 1] = packet.min(held[place]);
+            packet = packet.max(held[place]);
+        }
+        held[MOST_PLACES - 1] = packet;
+        first
+    };
+    let begin = packets.len().min(MOST_PLACES);
+    packets[..begin].iter().for_each(|packet| _ = insert(packet.0));
+    // The highest bit is set if a packet is before the previous one or less than `PICOSECOND` after it.
+    let (mut previous, mut checks) = (0u64.wrapping_sub(2 * PICOSECOND), 0);
+    let mut check = |packet: u64| {
+        checks |= packet.wrapping_sub(previous).wrapping_sub(PICOSECOND);
+        previous = packet;
+    };
+    for read in begin..packets.len() {
+        let first = insert(packets[read].0);
+        check(first);
+        packets[read - MOST_PLACES] = Sorted(first);
+    }
+    let rest = packets.len() - begin;
+    for (packet, held) in packets[rest..].iter_mut().zip(&held[MOST_PLACES - begin..]) {
+        check(*held);
+        *packet = Sorted(*held);
+    }
+    checks >> 63 == 0
 }
 
 #[cfg(test)]
@@ -221,43 +179,48 @@ mod tests {
                 let packets = packets.iter().map(|&(since, link): &(u64, u32)| (since * window / 3_000_000, link));
                 let packets: Vec<_> = packets.collect();
                 let key = |place: usize| (packets[place].0, Ranks::new(seed).of_link(packets[place].1), place);
-                sorter.begin(Duration(window), packets.len());
-                for (place, &(since, link)) in packets.iter().enumerate() {
-                    let way = Way { port: place as u32 + 1, ..Way::default() };
-                    sorter.add(Duration(since), Ranks::new(seed).of_link(link), place, way);
+                for (place, &(since, _)) in packets.iter().enumerate() {
+                    sorter.add(Duration(since), place);
                 }
-                let sorted = sorter.take_sorted();
-                prop_assert!(sorted.is_sorted_by_key(|entry| key(entry.place as usize)));
-                prop_assert!(sorted.iter().all(|entry| entry.way.port == entry.place + 1));
-                let mut places: Vec<u32> = sorted.iter().map(|entry| entry.place).collect();
+                let sorted = sorter.take_sorted(Duration(window), |place| Ranks::new(seed).of_link(packets[place].1));
+                prop_assert!(sorted.is_sorted_by_key(|packet| key(packet.place())));
+                let mut places: Vec<usize> = sorted.iter().map(|packet| packet.place()).collect();
                 places.sort_unstable();
-                prop_assert!(places.into_iter().eq(0..packets.len() as u32));
+                prop_assert!(places.into_iter().eq(0..packets.len()));
                 sorter.recycle(sorted);
             }
-            sorter.begin(Duration(windows[0]), 0);
-            prop_assert_eq!(sorter.take_sorted().len(), 0);
+            prop_assert_eq!(sorter.take_sorted(Duration(windows[0]), |_| unreachable!()).len(), 0);
         }
     }
 
+    /// Adds packets that arrive at these times, and returns the indices of all packets in order. All links have the same rank.
+    fn sort(sorter: &mut Sorter, times: &[u64]) -> Vec<usize> {
+        for (place, &since) in times.iter().enumerate() {
+            sorter.add(Duration(since), place);
+        }
+        let sorted = sorter.take_sorted(Duration(3_000_000), |_| Ranks::new(1).of_link(0));
+        let places = sorted.iter().map(|packet| packet.place()).collect();
+        sorter.recycle(sorted);
+        places
+    }
+
     #[test]
-    fn packets_that_are_moved_often_are_sorted_with_buckets_for_some_time() {
+    fn packets_in_few_buckets_are_sorted() {
         let mut sorter = Sorter::default();
-        let mut sorts_by_insertion = |packets: &mut dyn Iterator<Item = u64>| {
-            sorter.begin(Duration(3_000_000), 100);
-            let by_insertion = sorter.by_insertion;
-            for (place, since) in packets.enumerate() {
-                sorter.add(Duration(since), Ranks::new(1).of_link(0), place, Way::default());
-            }
-            let sorted = sorter.take_sorted();
-            assert!(sorted.is_sorted_by_key(|entry| entry.order) && sorted.len() == 100);
-            sorter.recycle(sorted);
-            by_insertion
-        };
-        // Each second packet is moved by one place.
-        assert!((0..9).all(|_| sorts_by_insertion(&mut (0..100).map(|place| place ^ 1))));
-        assert!(sorts_by_insertion(&mut (0..100).rev()));
-        assert!((0..PATIENCE).all(|_| !sorts_by_insertion(&mut (0..100).rev())));
-        assert!(sorts_by_insertion(&mut (0..100)));
-        assert!(sorts_by_insertion(&mut (0..100)));
+        // All packets arrive in one bucket, in reverse order.
+        let times: Vec<u64> = (0..100).rev().collect();
+        assert!(sort(&mut sorter, &times).into_iter().eq((0..100).rev()));
+    }
+
+    #[test]
+    fn packets_move_backwards_by_a_few_places() {
+        let mut packets: Vec<Sorted> =
+            (1..=FEW as u64).rev().map(|since| Sorted(since * 2 * PICOSECOND)).collect();
+        assert!(settle(&mut packets) && packets.is_sorted());
+        packets.push(Sorted(0));
+        assert!(!settle(&mut packets), "the last packet is {FEW} places from its place");
+        let mut equal = [Sorted(5 * PICOSECOND), Sorted(5 * PICOSECOND + 1)];
+        assert!(!settle(&mut equal), "equal times");
+        assert!(settle(&mut []));
     }
 }

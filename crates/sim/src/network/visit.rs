@@ -90,20 +90,16 @@ impl<T: Copy + Default> Network<T> {
         }
         self.calendar.recycle_due(due);
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
-        self.sorter.begin(self.calendar.window(), packets.len());
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
-                self.sorter.add(
-                    packet.at - start,
-                    self.wires[packet.wire as usize].rank,
-                    place,
-                    Way::default(),
-                );
+                self.sorter.add(packet.at - start, place);
             } else {
                 self.calendar.place(self.all_hosts(), *packet);
             }
         }
-        (packets, self.sorter.take_sorted())
+        let rank = |place: usize| self.wires[packets[place].wire as usize].rank;
+        let sorted = self.sorter.take_sorted(self.calendar.window(), rank);
+        (packets, sorted)
     }
 
     /// Takes back the lists from [`Self::take_for_hosts`] after use. Only the first `read` packets in order of arrival were processed. The
@@ -112,7 +108,7 @@ impl<T: Copy + Default> Network<T> {
         self.events += read as u64;
         self.visits += 1;
         for unread in &sorted[read..] {
-            self.calendar.place(self.all_hosts(), packets[unread.place as usize]);
+            self.calendar.place(self.all_hosts(), packets[unread.place()]);
         }
         self.calendar.recycle(packets);
         self.sorter.recycle(sorted);
@@ -204,11 +200,11 @@ impl<T: Copy + Default> Network<T> {
     /// Passes packets that leave by another port of the switch to the port's group, which has a later turn.
     fn take_arrivals(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
-        let Self { calendar, sorter, routing, places, links, wires, groups, group_of, .. } = self;
+        let Self { calendar, sorter, ways, routing, places, links, wires, groups, group_of, .. } = self;
         let (packets, start) = (calendar.take(group), calendar.start());
         let Group { order, switch, node, is_part, .. } = groups[group as usize];
-        sorter.begin(calendar.window(), packets.len());
-        for (place, packet) in packets.iter().enumerate() {
+        ways.resize(packets.len(), Way::default());
+        for (place, (packet, way)) in packets.iter().zip(ways).enumerate() {
             debug_assert!(packet.at >= start, "packets arrive in the open window or later");
             if packet.at > until {
                 calendar.place(group, *packet);
@@ -222,19 +218,21 @@ impl<T: Copy + Default> Network<T> {
                 continue;
             }
             prefetch(&links[port as usize]);
-            let wire = &wires[packet.wire as usize];
-            sorter.add(packet.at - start, wire.rank, place, Way { port, ingress: wire.ingress });
+            *way = Way { port, ingress: wires[packet.wire as usize].ingress };
+            sorter.add(packet.at - start, place);
         }
-        let sorted = sorter.take_sorted();
+        let rank = |place: usize| wires[packets[place].wire as usize].rank;
+        let sorted = sorter.take_sorted(calendar.window(), rank);
         if self.is_cold {
-            self.prefetch_ports(sorted.iter().map(|entry| entry.way.port));
+            self.prefetch_ports(sorted.iter().map(|packet| self.ways[packet.place()].port));
         }
-        for entry in &sorted {
-            self.take_one(group, node, order, &packets[entry.place as usize], entry.way, driver);
+        for packet in &sorted {
+            let place = packet.place();
+            self.take_one(group, node, order, &packets[place], self.ways[place], driver);
         }
         if let Some(last) = sorted.last() {
             self.events += sorted.len() as u64;
-            self.last = self.last.max(packets[last.place as usize].at);
+            self.last = self.last.max(packets[last.place()].at);
         }
         self.sorter.recycle(sorted);
         self.calendar.recycle(packets);

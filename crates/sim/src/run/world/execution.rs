@@ -94,21 +94,21 @@ impl World {
         // Packets whose hosts and connections are prefetched.
         let ahead = if self.hosts.stay_in_cache() { &[][..] } else { &sorted[..] };
         for packet in ahead {
-            let packet = &packets[packet.place as usize];
+            let packet = &packets[packet.place()];
             self.hosts.prefetch_host(packet.header.destination());
             self.outside.network.prefetch_nic(packet.header.destination());
             self.outside.ends.packets.prefetch(packet.payload);
         }
         for (number, packet) in sorted.iter().enumerate() {
             if let Some(later) = ahead.get(number + AHEAD_OF_FIRST) {
-                let packet = &packets[later.place as usize];
+                let packet = &packets[later.place()];
                 self.hosts.prefetch_first(&packet.header, packet.payload, &self.outside.ends.packets);
             }
             if let Some(later) = ahead.get(number + AHEAD) {
-                let packet = &packets[later.place as usize];
+                let packet = &packets[later.place()];
                 self.hosts.prefetch_second(&packet.header, packet.payload, &self.outside.ends.packets);
             }
-            let packet = &packets[packet.place as usize];
+            let packet = &packets[packet.place()];
             event::run_before(self, queue, packet.at, self.outside.network.arrival_of(packet));
             if self.outside.finished {
                 break;
