@@ -47,7 +47,7 @@ impl<T: Copy + Default> Network<T> {
         }
         self.busy.fill_with(Busy::default);
         for own in &mut self.groups {
-            (own.listed, own.next) = (false, Instant::MAX);
+            own.listed = false;
             own.departures.clear();
             own.ports.clear();
         }
@@ -60,6 +60,12 @@ impl<T: Copy + Default> Network<T> {
                 driver.transmit_at(at, LinkAt { place: place as u32, rank: link.rank });
             }
         }
+    }
+
+    /// Returns whether some group lists ports with waiting packets.
+    #[cfg(test)]
+    pub(crate) fn lists_ports(&self) -> bool {
+        self.groups.iter().any(|group| !group.is_empty())
     }
 
     /// Sets whether NICs also send without events while switches run in time windows. `do_so` must be false if any host reacts to

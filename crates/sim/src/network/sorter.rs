@@ -205,6 +205,22 @@ mod tests {
     }
 
     #[test]
+    fn buckets_suffice_if_packets_are_spread_over_the_window() {
+        for count in [FEW + 1, 33, 1_000, 200_000] {
+            let window = Duration(1 << 27);
+            let spacing = window.0 / count as u64;
+            let mut sorter = Sorter::default();
+            // The factor and the count have no common divisor, so each packet has another time.
+            let time = |place: usize| place as u64 * 7_919 % count as u64 * spacing;
+            (0..count).for_each(|place| sorter.add(Duration(time(place)), place));
+            let mut packets = std::mem::take(&mut sorter.packets);
+            sorter.distribute(&mut packets, window);
+            assert!(settle(&mut packets), "{count} packets");
+            assert!(packets.is_sorted());
+        }
+    }
+
+    #[test]
     fn packets_in_few_buckets_are_sorted() {
         let mut sorter = Sorter::default();
         // All packets arrive in one bucket, in reverse order.

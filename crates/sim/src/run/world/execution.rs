@@ -274,6 +274,7 @@ mod tests {
                 let (network, mut around) = world.driving(&mut queue);
                 if network.goes_by_window() {
                     network.run_by_events(&mut around);
+                    assert!(!network.lists_ports());
                 } else {
                     network.run_by_window(now, &mut around);
                 }
@@ -289,7 +290,10 @@ mod tests {
         let fabrics = [TWO_TURNS, ALONG_PATHS]
             .into_iter()
             .flat_map(|network| ["1MiB", "off"].map(|limit| incast(network, limit)));
-        for experiment in fabrics.chain([star(INCAST)]) {
+        // With ABM, all ports of a switch send in order of time.
+        let abm = ("switch.buffer", "{ kind = 'abm', alpha = 0.5, pool = '40KB' }");
+        let ordered = parse(&[TWO_TURNS, INCAST].concat(), &[("host.nic.backpressure", "1MiB"), abm]);
+        for experiment in fabrics.chain([star(INCAST), ordered]) {
             let (events, _, last, counters) = end_of_run(&experiment, false);
             let (events_with, changed, last_with, counters_with) = end_of_run(&experiment, true);
             // Windows of `ALONG_PATHS` are longer than those of the other networks, so it changes less often.
