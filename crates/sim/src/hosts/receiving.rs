@@ -3,7 +3,7 @@
 use shallows_core::packet::{AckSegment, Flags, Header};
 use shallows_core::{Address, Bytes, Instant};
 use shallows_measure::Received;
-use shallows_transport::{Acks, Marks, Receiver};
+use shallows_transport::{Marks, Receiver};
 
 use crate::hosts::connection::{Place, ReceiverSide};
 use crate::hosts::endpoint::Sink;
@@ -28,7 +28,9 @@ enum Reception {
     At {
         /// Slot of the receiver.
         slot: u32,
-        acks: Acks,
+        /// Acknowledgements to send now.
+        first: Option<(Header, AckPacket)>,
+        second: Option<(Header, AckPacket)>,
         /// Flow that this data completes.
         complete: Option<u32>,
         /// Whether [`Hosts::rest_receiver`] may have something to do.
@@ -55,17 +57,16 @@ impl Hosts {
                 let packet = *packet;
                 self.receive_again(&header, &packet, driver);
             }
-            Reception::At { slot, acks, complete, rests } => {
+            Reception::At { slot, first, second, complete, rests } => {
                 let place = Place { host: header.destination(), slot };
                 if let Some(flow) = complete {
                     self.flow_received(place, flow, driver);
                 }
-                let (first, second) = acks.both();
-                if let Some(ack) = first {
-                    self.acknowledge(place, ack, driver);
+                if let Some((header, packet)) = first {
+                    self.send_ack(header, packet, driver);
                 }
-                if let Some(ack) = second {
-                    self.acknowledge_rarely(place, ack, driver);
+                if let Some((header, packet)) = second {
+                    self.send_ack(header, packet, driver);
                 }
                 if rests {
                     self.rest_receiver(place, driver);
@@ -105,7 +106,7 @@ impl Hosts {
             }
         };
         let side = &mut host.receivers[slot as usize];
-        let config = &self.transports.at(side.transport).config;
+        let transport = self.transports.at(side.transport);
         side.listen(&framing, flows);
         side.address.class = header.class();
         if packet.segment.len > 0 {
@@ -116,7 +117,7 @@ impl Hosts {
             }
         }
         let receiver = side.receiver.tcp();
-        let acks = receiver.on_data(config, now, &packet.segment, Marks::of(header), segments);
+        let acks = receiver.on_data(&transport.config, now, &packet.segment, Marks::of(header), segments);
         let received = receiver.received();
         let complete = side.flow.filter(|_| received >= side.flow_end);
         if let Some(flow) = complete {
@@ -127,7 +128,9 @@ impl Hosts {
             }
         }
         let rests = complete.is_some() || side.is_done || side.receiver.deadline().is_some();
-        Reception::At { slot, acks, complete, rests }
+        let (first, second) = acks.both();
+        let answer = |ack| acknowledgement(side.address, side.name, transport, ack);
+        Reception::At { slot, first: first.map(answer), second: second.map(answer), complete, rests }
     }
 
     /// Reports a flow that the receiver has received completely, and continues the connection of an answered request.
@@ -137,20 +140,6 @@ impl Hosts {
         if let Some((place, next)) = self.on_answered(place, flow) {
             self.go_on(place, next, driver);
         }
-    }
-
-    /// Sends an acknowledgement from this receiver.
-    #[inline(always)]
-    fn acknowledge(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
-        let (side, transport) = self.receiver_mut(place);
-        let (header, packet) = acknowledgement(side.address, side.name, transport, segment);
-        self.send_ack(header, packet, driver);
-    }
-
-    /// Calls [`Self::acknowledge`]. Not inlined, because few segments are answered with two acknowledgements.
-    #[inline(never)]
-    fn acknowledge_rarely(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
-        self.acknowledge(place, segment, driver);
     }
 
     /// Processes data for a receiver that was removed after all data of the connection had arrived.
