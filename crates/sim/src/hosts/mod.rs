@@ -180,8 +180,8 @@ impl Hosts {
         self.pump(place, driver);
     }
 
-    /// Sends a packet from its source. Not inlined, so that senders and receivers share the code, and so that packets pass in registers.
-    #[inline(never)]
+    /// Sends a packet from its source.
+    #[inline]
     pub(crate) fn send(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         if self.queue(header, packet, driver) {
             self.on_departure(header, packet, driver);
