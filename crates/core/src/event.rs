@@ -110,6 +110,7 @@ impl<E: Event> EventQueue<E> {
     /// call and saves no registers.
     #[inline(never)]
     fn schedule_elsewhere(&mut self, entry: Entry) {
+        // The wheel covers a fixed range from its cursor. An entry within this range needs no move of the cursor.
         self.wheel.advance(self.now);
         if !self.wheel.insert(entry) {
             self.far.push(Reverse(entry));
@@ -256,6 +257,16 @@ mod tests {
 
     fn drain(queue: &mut EventQueue<u64>) -> Vec<(u64, u64)> {
         std::iter::from_fn(|| queue.pop_until(Instant::MAX, |_| ()).map(|key| (queue.now().0, key))).collect()
+    }
+
+    #[test]
+    fn the_wheel_moves_when_an_event_is_scheduled_beyond_its_range() {
+        let mut queue = EventQueue::<u64>::new(Duration(1_000));
+        queue.move_to(Instant(1_000_000));
+        queue.schedule(Instant(1_000_500), 1);
+        assert!(queue.far.is_empty());
+        queue.schedule(Instant(2_000_000), 2);
+        assert_eq!(queue.far.len(), 1);
     }
 
     #[test]

@@ -5,8 +5,7 @@ use crate::prefetch;
 /// Map from words to small values. It cannot be iterated over. A word must be less than the maximum of its type.
 #[derive(Clone, Debug)]
 pub struct Numbered<T, W = u64> {
-    /// Slots of the map. The array is empty before the first insertion, and its length is a power of two afterwards. At least three quarters
-    /// of the slots are free, so that most words are in their home slot, and a processor predicts the end of a search.
+    /// Slots of the map. The array is empty before the first insertion, and its length is a power of two afterwards.
     entries: Box<[Entry<T, W>]>,
     used: usize,
 }
@@ -22,6 +21,9 @@ pub trait Word: Copy + Eq {
     /// Word that marks a free entry.
     const FREE: Self;
 
+    /// Minimum number of slots per word. With more slots, more words are in their home slot, and the processor predicts where a search ends.
+    const SLOTS: usize;
+
     /// Returns a number whose lowest bits select the first slot to probe.
     fn hash(self) -> usize;
 }
@@ -29,6 +31,7 @@ pub trait Word: Copy + Eq {
 /// 64-bit words, which are inserted in any order.
 impl Word for u64 {
     const FREE: Self = Self::MAX;
+    const SLOTS: usize = 4;
 
     #[inline(always)]
     fn hash(self) -> usize {
@@ -39,6 +42,7 @@ impl Word for u64 {
 /// 32-bit words, which are inserted in roughly ascending order: eight consecutive words have consecutive slots, which share a cache line.
 impl Word for u32 {
     const FREE: Self = Self::MAX;
+    const SLOTS: usize = 2;
 
     #[inline(always)]
     fn hash(self) -> usize {
@@ -79,7 +83,7 @@ impl<T: Copy + Default, W: Word> Numbered<T, W> {
             self.entries[place].value = value;
             return;
         }
-        if 4 * (self.used + 1) > self.entries.len() {
+        if W::SLOTS * (self.used + 1) > self.entries.len() {
             self.grow();
         }
         self.used += 1;
@@ -201,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn three_quarters_of_the_entries_stay_free() {
+    fn three_quarters_of_the_slots_stay_free() {
         let mut numbered = Numbered::default();
         assert_eq!(numbered.get(0), None);
         for word in 0..1_000 {

@@ -46,8 +46,8 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it. The compiler keeps a structure of
-/// two words in registers, and one with more fields in memory.
+/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it. It has two
+/// fields, because the compiler keeps a structure of two words in registers, and a structure with more fields in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host in the high half, receiving host in the low half.

@@ -55,7 +55,8 @@ impl Acks {
         (self.first, self.second)
     }
 
-    /// Returns the same acknowledgements, copied field by field. The compiler then keeps in registers what other branches of the caller return.
+    /// Returns the same acknowledgements, copied field by field, so that the compiler keeps the results of the caller's other branches in
+    /// registers.
     #[inline(always)]
     fn by_field(self) -> Self {
         let copy = |AckSegment { ack, tsval, tsecr, sack, window, flags, sack_count }| AckSegment {
@@ -123,7 +124,7 @@ impl Receiver {
     /// Handles a segment with these marks, or `segments` consecutive segments that the host has merged (GRO). Each segment counts towards a
     /// delayed acknowledgement; one acknowledgement covers them all. Returns the acknowledgements to send now; none if the segment carries no data, SYN or FIN.
     ///
-    /// Always inlined, with copies of what rare cases return, so that the compiler keeps acknowledgements in registers.
+    /// Always inlined, and results of rare cases are copied ([`Acks::by_field`]), so that the compiler keeps acknowledgements in registers.
     #[inline(always)]
     pub fn on_data(
         &mut self,

@@ -142,7 +142,7 @@ impl Sender {
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != ConnectionState::Open {
-            // The copy lets the compiler keep in registers what the other branch returns.
+            // The copy lets the compiler keep the result of the other branch in registers.
             let Transmit { segment, retransmission, ecn } = self.poll_unusual(config, now)?;
             return Some(Transmit { segment, retransmission, ecn });
         }

@@ -306,12 +306,14 @@ impl Packets {
         &mut self.data.get_mut(packet.slot()).0
     }
 
+    /// Removes a data packet. Its body stays in its slot until the next insertion.
     #[inline]
     pub(crate) fn remove_data(&mut self, packet: PacketRef) -> &DataPacket {
         debug_assert_eq!(packet.kind(), DATA);
         &self.data.remove(packet.slot()).0
     }
 
+    /// Removes an acknowledgement. Its body stays in its slot until the next insertion.
     #[inline]
     pub(crate) fn remove_ack(&mut self, packet: PacketRef) -> &AckPacket {
         debug_assert_eq!(packet.kind(), ACK);

@@ -28,13 +28,14 @@ enum Reception {
     At {
         /// Slot of the receiver.
         slot: u32,
-        /// Acknowledgements to send now.
+        /// First acknowledgement to send now, if any.
         first: Option<(Header, AckPacket)>,
+        /// Second acknowledgement, sent after `first`.
         second: Option<(Header, AckPacket)>,
         /// Flow that this data completes.
         complete: Option<u32>,
-        /// Whether [`Hosts::rest_receiver`] may have something to do.
-        rests: bool,
+        /// Whether [`Hosts::rest_receiver`] must be called.
+        needs_rest: bool,
     },
 }
 
@@ -47,6 +48,7 @@ impl Hosts {
         let mut packet = driver.packets().remove_data(packet);
         let copy;
         if packet.segment.carried_ack.is_some() {
+            // `receive_carried` may insert packets, which reuse the slot.
             copy = *packet;
             self.receive_carried(&header, &copy, driver);
             packet = &copy;
@@ -57,7 +59,7 @@ impl Hosts {
                 let packet = *packet;
                 self.receive_again(&header, &packet, driver);
             }
-            Reception::At { slot, first, second, complete, rests } => {
+            Reception::At { slot, first, second, complete, needs_rest } => {
                 let place = Place { host: header.destination(), slot };
                 if let Some(flow) = complete {
                     self.flow_received(place, flow, driver);
@@ -68,7 +70,7 @@ impl Hosts {
                 if let Some((header, packet)) = second {
                     self.send_ack(header, packet, driver);
                 }
-                if rests {
+                if needs_rest {
                     self.rest_receiver(place, driver);
                 }
             }
@@ -127,10 +129,10 @@ impl Hosts {
                 host.duplex.ask(record.workload, record.leg.expect("requests are parts of queries"), slot);
             }
         }
-        let rests = complete.is_some() || side.is_done || side.receiver.deadline().is_some();
+        let needs_rest = side.is_done || side.receiver.deadline().is_some();
         let (first, second) = acks.both();
         let answer = |ack| acknowledgement(side.address, side.name, transport, ack);
-        Reception::At { slot, first: first.map(answer), second: second.map(answer), complete, rests }
+        Reception::At { slot, first: first.map(answer), second: second.map(answer), complete, needs_rest }
     }
 
     /// Reports a flow that the receiver has received completely, and continues the connection of an answered request.

@@ -103,7 +103,7 @@ impl Hosts {
         }
     }
 
-    /// Returns the packet that a connection sends now. If it sends none, ends its series of packets.
+    /// Returns the packet that a connection sends now. Without a packet, ends the series of packets and arms the timer.
     #[inline(always)]
     fn poll(&mut self, place: Place, now: Instant) -> Polled {
         let mut pulling = self.pulling(place);
@@ -287,9 +287,11 @@ pub(super) fn hear(side: &mut SenderSide, before: u64, acked: u64, now: Instant)
     }
 }
 
-/// What a connection sends now.
+/// Result of [`Hosts::poll`].
 enum Polled {
+    /// A packet to send now.
     Packet(Header, DataPacket),
+    /// No packet. The series of packets has ended.
     Nothing {
         /// Time at which to schedule a timer event, if a new one is needed.
         timer_at: Option<Instant>,

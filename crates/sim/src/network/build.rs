@@ -17,6 +17,7 @@ use crate::network::group::{Busy, Group, Order, Turn};
 use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
+use crate::network::sorter::Sorter;
 use crate::network::stages::Stages;
 use crate::network::turns::Turns;
 use crate::network::{Network, Owned};
@@ -74,7 +75,7 @@ impl<T: Copy + Default> Network<T> {
             by_window: false,
             nics_by_window: false,
             is_cold: false,
-            sorter: Default::default(),
+            sorter: Sorter::default(),
             ways: Vec::new(),
             busy: (0..calendar.turns()).map(|_| Busy::default()).collect(),
             calendar,

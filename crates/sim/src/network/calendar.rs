@@ -147,8 +147,7 @@ impl<T: Copy> Calendar<T> {
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) & (self.slots - 1);
-        let index = slot as usize * self.turns.len() + number as usize;
-        let bucket = &mut self.buckets[index];
+        let bucket = &mut self.buckets[slot as usize * self.turns.len() + number as usize];
         // A bucket has memory if and only if `due` lists it.
         if bucket.capacity() == 0 {
             *bucket = self.spare.pop().unwrap_or_default();

@@ -47,6 +47,7 @@ impl<T: Copy + Default> Network<T> {
         }
         self.busy.fill_with(Busy::default);
         for own in &mut self.groups {
+            // `run_by_window` computes `next` anew.
             own.listed = false;
             own.departures.clear();
             own.ports.clear();

@@ -94,7 +94,7 @@ pub struct Network<T> {
     /// Scratch space, kept to avoid allocations. While one of several partitions does not run, the sorter in use is in
     /// [`scratch::Scratch`].
     sorter: Sorter,
-    /// Ways of the packets of a visit through the switch, kept like the sorter.
+    /// Way of each packet of a visit, by index. Scratch space like `sorter`.
     ways: Vec<group::Way>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,

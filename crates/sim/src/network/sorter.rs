@@ -10,29 +10,29 @@ use crate::network::event::LinkRank;
 /// Packets of one time window that are to be sorted, and scratch space.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
-    packets: Vec<Sorted>,
-    scratch: Vec<Sorted>,
+    packets: Vec<Timed>,
+    scratch: Vec<Timed>,
     /// For each bucket, the number of its packets or the index of its next packet.
     buckets: Vec<u32>,
 }
 
-/// Reference to a packet. The high bits are the picoseconds since the start of the time window, the low 32 bits are the index of the packet.
+/// Arrival time and index of a packet. The high bits are the picoseconds since the start of the time window, the low 32 bits are the index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sorted(u64);
+pub(crate) struct Timed(u64);
 
-/// Difference of the references to packets with equal indices that arrive one picosecond apart.
+/// Difference of two packets with equal indices that arrive one picosecond apart.
 const PICOSECOND: u64 = 1 << 32;
 
 /// Number of places by which packets move backwards at most after they have been distributed over buckets.
 const MOST_PLACES: usize = 4;
 
-/// Number of packets that are sorted without buckets.
+/// Maximum number of packets that are sorted without buckets.
 const FEW: usize = MOST_PLACES + 1;
 
-/// Base-2 logarithm of the largest number of buckets.
-const MOST_BUCKET_BITS: u32 = 20;
+/// Number of buckets per packet. In most cases, no bucket then has more than [`FEW`] packets.
+const BUCKETS_PER_PACKET: usize = 4;
 
-impl Sorted {
+impl Timed {
     /// Returns the index of the packet, as passed to [`Sorter::add`].
     #[inline(always)]
     pub(crate) fn place(self) -> usize {
@@ -47,23 +47,23 @@ impl Sorted {
 }
 
 impl Sorter {
-    /// Maximum length of a time window.
+    /// Maximum length of a time window. It must be at most 2³⁰, because `settle` uses the highest bit of differences.
     pub(crate) const LONGEST: Duration = Duration(1 << 28);
 
     /// Adds the packet with the index `place`, which arrives `since` after the time window began.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, place: usize) {
         debug_assert!(since < Self::LONGEST);
-        self.packets.push(Sorted(since.0 << 32 | place as u64));
+        self.packets.push(Timed(since.0 << 32 | place as u64));
     }
 
-    /// Removes all packets and returns them in order. The time window has this length. Packets with equal times are sorted by `rank`, which
-    /// returns the rank of a packet's link, and then by index. The caller passes the list to [`Self::recycle`] after use.
+    /// Removes all packets and returns them in order. Packets with equal times are sorted by `rank`, which returns the rank of a packet's link,
+    /// and then by index. The caller passes the list to [`Self::recycle`] after use.
     #[inline]
-    pub(crate) fn take_sorted(&mut self, window: Duration, rank: impl Fn(usize) -> LinkRank) -> Vec<Sorted> {
+    pub(crate) fn take_sorted(&mut self, rank: impl Fn(usize) -> LinkRank) -> Vec<Timed> {
         let mut packets = std::mem::take(&mut self.packets);
         if packets.len() > FEW {
-            self.distribute(&mut packets, window);
+            self.distribute(&mut packets);
         }
         if !settle(&mut packets) {
             repair(&mut packets, rank);
@@ -71,22 +71,26 @@ impl Sorter {
         packets
     }
 
-    /// Distributes packets over buckets by time, and returns them in the order of the buckets.
+    /// Distributes packets over buckets by time, and returns them in the order of the buckets. The buckets cover the times from the first to the
+    /// last packet.
     #[inline(never)]
-    fn distribute(&mut self, packets: &mut Vec<Sorted>, window: Duration) {
-        let bits = (4 * packets.len()).ilog2().min(MOST_BUCKET_BITS);
-        let shift = (64 - window.0.leading_zeros()).saturating_sub(bits);
-        let bucket = |packet: &Sorted| (packet.since() >> shift) as usize;
+    fn distribute(&mut self, packets: &mut Vec<Timed>) {
+        let range = |(first, last): (u64, u64), packet: &Timed| (first.min(packet.0), last.max(packet.0));
+        let (first, last) = packets.iter().fold((u64::MAX, 0), range);
+        let first = Timed(first).since();
+        let buckets = (BUCKETS_PER_PACKET * packets.len()) as u64;
+        let per_picosecond = (buckets << 32) / (Timed(last).since() - first + 1);
+        let bucket = |packet: &Timed| ((packet.since() - first) * per_picosecond >> 32) as usize;
         self.buckets.clear();
-        self.buckets.resize(1 << bits, 0);
+        self.buckets.resize(buckets as usize, 0);
         for packet in packets.iter() {
             self.buckets[bucket(packet)] += 1;
         }
-        let mut first = 0;
+        let mut before = 0;
         for count in &mut self.buckets {
-            first += std::mem::replace(count, first);
+            before += std::mem::replace(count, before);
         }
-        self.scratch.resize(packets.len(), Sorted::default());
+        self.scratch.resize(packets.len(), Timed::default());
         for packet in packets.iter() {
             let place = &mut self.buckets[bucket(packet)];
             self.scratch[*place as usize] = *packet;
@@ -95,10 +99,12 @@ impl Sorter {
         std::mem::swap(packets, &mut self.scratch);
     }
 
-    /// Keeps the list from [`Self::take_sorted`] for reuse.
-    pub(crate) fn recycle(&mut self, mut sorted: Vec<Sorted>) {
+    /// Keeps the list from [`Self::take_sorted`] for reuse. Drops a list without allocated memory.
+    pub(crate) fn recycle(&mut self, mut sorted: Vec<Timed>) {
         sorted.clear();
-        self.packets = sorted;
+        if sorted.capacity() > 0 {
+            self.packets = sorted;
+        }
     }
 }
 
@@ -111,9 +117,11 @@ impl Sorter {
 }
 
 /// Sorts packets of which some are far from their places or arrive at equal times.
-#[cold]
-fn repair(packets: &mut [Sorted], rank: impl Fn(usize) -> LinkRank) {
-    packets.sort_unstable();
+#[inline(never)]
+fn repair(packets: &mut [Timed], rank: impl Fn(usize) -> LinkRank) {
+    if !packets.is_sorted() {
+        packets.sort_unstable();
+    }
     for equal in packets.chunk_by_mut(|one, next| one.since() == next.since()) {
         equal.sort_by_key(|packet| rank(packet.place()));
     }
@@ -122,9 +130,10 @@ fn repair(packets: &mut [Sorted], rank: impl Fn(usize) -> LinkRank) {
 /// Moves each packet backwards by at most [`MOST_PLACES`] places to its place in the order. Returns `false` if the packets are then not sorted,
 /// or if some of them may arrive at the same time.
 ///
-/// The first of [`FEW`] packets comes next. The others are held in order. The loops have no branches on the order of packets.
+/// `held` contains [`MOST_PLACES`] packets in order. Each step reads one more packet and writes the first of these [`FEW`] packets. The loops have
+/// no branches on the order of packets.
 #[inline(always)]
-fn settle(packets: &mut [Sorted]) -> bool {
+fn settle(packets: &mut [Timed]) -> bool {
     let mut held = [0; MOST_PLACES];
     let mut insert = |mut packet: u64| {
         let first = packet.min(held[0]);
@@ -138,7 +147,8 @@ fn settle(packets: &mut [Sorted]) -> bool {
     };
     let begin = packets.len().min(MOST_PLACES);
     packets[..begin].iter().for_each(|packet| _ = insert(packet.0));
-    // The highest bit is set if a packet is before the previous one or less than `PICOSECOND` after it.
+    // The highest bit of `checks` is set if a packet is before the previous one or less than `PICOSECOND` after it. The first packet passes,
+    // because `previous` starts two picoseconds before the window.
     let (mut previous, mut checks) = (0u64.wrapping_sub(2 * PICOSECOND), 0);
     let mut check = |packet: u64| {
         checks |= packet.wrapping_sub(previous).wrapping_sub(PICOSECOND);
@@ -147,12 +157,12 @@ fn settle(packets: &mut [Sorted]) -> bool {
     for read in begin..packets.len() {
         let first = insert(packets[read].0);
         check(first);
-        packets[read - MOST_PLACES] = Sorted(first);
+        packets[read - MOST_PLACES] = Timed(first);
     }
     let rest = packets.len() - begin;
     for (packet, held) in packets[rest..].iter_mut().zip(&held[MOST_PLACES - begin..]) {
         check(*held);
-        *packet = Sorted(*held);
+        *packet = Timed(*held);
     }
     checks >> 63 == 0
 }
@@ -160,6 +170,8 @@ fn settle(packets: &mut [Sorted]) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use shallows_core::random::Stream;
 
     use super::*;
     use crate::network::event::Ranks;
@@ -174,7 +186,7 @@ mod tests {
             seed in 0u64..9,
         ) {
             let mut sorter = Sorter::default();
-            // Packets that an insertion sort moves too often are sorted with buckets the next time.
+            // One sorter sorts all windows, so its memory is reused.
             for window in windows {
                 let packets = packets.iter().map(|&(since, link): &(u64, u32)| (since * window / 3_000_000, link));
                 let packets: Vec<_> = packets.collect();
@@ -182,14 +194,14 @@ mod tests {
                 for (place, &(since, _)) in packets.iter().enumerate() {
                     sorter.add(Duration(since), place);
                 }
-                let sorted = sorter.take_sorted(Duration(window), |place| Ranks::new(seed).of_link(packets[place].1));
+                let sorted = sorter.take_sorted(|place| Ranks::new(seed).of_link(packets[place].1));
                 prop_assert!(sorted.is_sorted_by_key(|packet| key(packet.place())));
                 let mut places: Vec<usize> = sorted.iter().map(|packet| packet.place()).collect();
                 places.sort_unstable();
                 prop_assert!(places.into_iter().eq(0..packets.len()));
                 sorter.recycle(sorted);
             }
-            prop_assert_eq!(sorter.take_sorted(Duration(windows[0]), |_| unreachable!()).len(), 0);
+            prop_assert_eq!(sorter.take_sorted(|_| unreachable!()).len(), 0);
         }
     }
 
@@ -198,44 +210,55 @@ mod tests {
         for (place, &since) in times.iter().enumerate() {
             sorter.add(Duration(since), place);
         }
-        let sorted = sorter.take_sorted(Duration(3_000_000), |_| Ranks::new(1).of_link(0));
+        let sorted = sorter.take_sorted(|_| Ranks::new(1).of_link(0));
         let places = sorted.iter().map(|packet| packet.place()).collect();
         sorter.recycle(sorted);
         places
     }
 
     #[test]
-    fn buckets_suffice_if_packets_are_spread_over_the_window() {
-        for count in [FEW + 1, 33, 1_000, 200_000] {
-            let window = Duration(1 << 27);
-            let spacing = window.0 / count as u64;
+    fn buckets_suffice_if_packets_are_spread_at_random() {
+        for count in [FEW + 1, 33, 1_000, 100_000] {
+            let mut stream = Stream::new(1, "sorter", count as u64);
             let mut sorter = Sorter::default();
-            // The factor and the count have no common divisor, so each packet has another time.
-            let time = |place: usize| place as u64 * 7_919 % count as u64 * spacing;
-            (0..count).for_each(|place| sorter.add(Duration(time(place)), place));
+            // The times are distinct, because each packet has its own thousand picoseconds.
+            let mut times: Vec<u64> =
+                (0..count as u64).map(|place| 1_000 * place + stream.below(1_000)).collect();
+            for place in (1..count).rev() {
+                times.swap(place, stream.below(place as u64 + 1) as usize);
+            }
+            (0..).zip(times).for_each(|(place, time)| sorter.add(Duration(time), place));
             let mut packets = std::mem::take(&mut sorter.packets);
-            sorter.distribute(&mut packets, window);
+            sorter.distribute(&mut packets);
             assert!(settle(&mut packets), "{count} packets");
             assert!(packets.is_sorted());
         }
     }
 
     #[test]
-    fn packets_in_few_buckets_are_sorted() {
+    fn an_empty_list_does_not_replace_the_memory() {
         let mut sorter = Sorter::default();
-        // All packets arrive in one bucket, in reverse order.
-        let times: Vec<u64> = (0..100).rev().collect();
-        assert!(sort(&mut sorter, &times).into_iter().eq((0..100).rev()));
+        sort(&mut sorter, &[1, 2]);
+        sorter.recycle(Vec::new());
+        assert!(sorter.has_memory());
+    }
+
+    #[test]
+    fn crowded_packets_are_sorted() {
+        let mut sorter = Sorter::default();
+        // All packets but one arrive in one bucket, in reverse order.
+        let times: Vec<u64> = (0..99).rev().chain([1 << 27]).collect();
+        assert!(sort(&mut sorter, &times).into_iter().eq((0..99).rev().chain([99])));
     }
 
     #[test]
     fn packets_move_backwards_by_a_few_places() {
-        let mut packets: Vec<Sorted> =
-            (1..=FEW as u64).rev().map(|since| Sorted(since * 2 * PICOSECOND)).collect();
+        let mut packets: Vec<Timed> =
+            (1..=FEW as u64).rev().map(|since| Timed(since * 2 * PICOSECOND)).collect();
         assert!(settle(&mut packets) && packets.is_sorted());
-        packets.push(Sorted(0));
+        packets.push(Timed(0));
         assert!(!settle(&mut packets), "the last packet is {FEW} places from its place");
-        let mut equal = [Sorted(5 * PICOSECOND), Sorted(5 * PICOSECOND + 1)];
+        let mut equal = [Timed(5 * PICOSECOND), Timed(5 * PICOSECOND + 1)];
         assert!(!settle(&mut equal), "equal times");
         assert!(settle(&mut []));
     }

@@ -19,7 +19,7 @@ use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
 use crate::network::group::{Busy, Group, Order, Turn, Way};
 use crate::network::link::{Leaves, Link, NONE};
-use crate::network::sorter::Sorted;
+use crate::network::sorter::Timed;
 use crate::network::turns::Step;
 use crate::network::{Driver, Network};
 
@@ -83,7 +83,7 @@ impl<T: Copy + Default> Network<T> {
 
     /// Removes and returns packets to hosts from the bucket of the open time window. The second list refers to the packets that arrive by
     /// `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
-    pub(crate) fn take_for_hosts(&mut self, until: Instant) -> (Vec<Arriving<T>>, Vec<Sorted>) {
+    pub(crate) fn take_for_hosts(&mut self, until: Instant) -> (Vec<Arriving<T>>, Vec<Timed>) {
         let due = self.calendar.take_due(Turn::HOSTS);
         if due.is_empty() {
             return (Vec::new(), Vec::new());
@@ -98,13 +98,13 @@ impl<T: Copy + Default> Network<T> {
             }
         }
         let rank = |place: usize| self.wires[packets[place].wire as usize].rank;
-        let sorted = self.sorter.take_sorted(self.calendar.window(), rank);
+        let sorted = self.sorter.take_sorted(rank);
         (packets, sorted)
     }
 
     /// Takes back the lists from [`Self::take_for_hosts`] after use. Only the first `read` packets in order of arrival were processed. The
     /// others are put back into the calendar.
-    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, sorted: Vec<Sorted>, read: usize) {
+    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, sorted: Vec<Timed>, read: usize) {
         self.events += read as u64;
         self.visits += 1;
         for unread in &sorted[read..] {
@@ -222,7 +222,7 @@ impl<T: Copy + Default> Network<T> {
             sorter.add(packet.at - start, place);
         }
         let rank = |place: usize| wires[packets[place].wire as usize].rank;
-        let sorted = sorter.take_sorted(calendar.window(), rank);
+        let sorted = sorter.take_sorted(rank);
         if self.is_cold {
             self.prefetch_ports(sorted.iter().map(|packet| self.ways[packet.place()].port));
         }
