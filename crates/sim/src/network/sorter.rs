@@ -29,7 +29,7 @@ const MOST_PLACES: usize = 4;
 /// Maximum number of packets that are sorted without buckets.
 const FEW: usize = MOST_PLACES + 1;
 
-/// Number of buckets per packet. In most cases, no bucket then has more than [`FEW`] packets.
+/// Number of buckets per packet, before rounding down to a power of two. Few buckets then have more than [`FEW`] packets.
 const BUCKETS_PER_PACKET: usize = 4;
 
 impl Timed {
@@ -57,13 +57,14 @@ impl Sorter {
         self.packets.push(Timed(since.0 << 32 | place as u64));
     }
 
-    /// Removes all packets and returns them in order. Packets with equal times are sorted by `rank`, which returns the rank of a packet's link,
-    /// and then by index. The caller passes the list to [`Self::recycle`] after use.
+    /// Removes all packets and returns them in order. The packets arrive in the first `span` of the time window. Packets with equal times are
+    /// sorted by `rank`, which returns the rank of a packet's link, and then by index. The caller passes the list to [`Self::recycle`] after
+    /// use.
     #[inline]
-    pub(crate) fn take_sorted(&mut self, rank: impl Fn(usize) -> LinkRank) -> Vec<Timed> {
+    pub(crate) fn take_sorted(&mut self, span: Duration, rank: impl Fn(usize) -> LinkRank) -> Vec<Timed> {
         let mut packets = std::mem::take(&mut self.packets);
         if packets.len() > FEW {
-            self.distribute(&mut packets);
+            self.distribute(&mut packets, span);
         }
         if !settle(&mut packets) {
             repair(&mut packets, rank);
@@ -71,18 +72,15 @@ impl Sorter {
         packets
     }
 
-    /// Distributes packets over buckets by time, and returns them in the order of the buckets. The buckets cover the times from the first to the
-    /// last packet.
+    /// Distributes packets over buckets by time, and returns them in the order of the buckets. The packets arrive in the first `span` of the time
+    /// window.
     #[inline(never)]
-    fn distribute(&mut self, packets: &mut Vec<Timed>) {
-        let range = |(first, last): (u64, u64), packet: &Timed| (first.min(packet.0), last.max(packet.0));
-        let (first, last) = packets.iter().fold((u64::MAX, 0), range);
-        let first = Timed(first).since();
-        let buckets = (BUCKETS_PER_PACKET * packets.len()) as u64;
-        let per_picosecond = (buckets << 32) / (Timed(last).since() - first + 1);
-        let bucket = |packet: &Timed| ((packet.since() - first) * per_picosecond >> 32) as usize;
+    fn distribute(&mut self, packets: &mut Vec<Timed>, span: Duration) {
+        let bits = (BUCKETS_PER_PACKET * packets.len()).ilog2();
+        let per_picosecond = (1 << (32 + bits)) / span.0;
+        let bucket = |packet: &Timed| (packet.since() * per_picosecond >> 32) as usize;
         self.buckets.clear();
-        self.buckets.resize(buckets as usize, 0);
+        self.buckets.resize(1 << bits, 0);
         for packet in packets.iter() {
             self.buckets[bucket(packet)] += 1;
         }
@@ -194,14 +192,14 @@ mod tests {
                 for (place, &(since, _)) in packets.iter().enumerate() {
                     sorter.add(Duration(since), place);
                 }
-                let sorted = sorter.take_sorted(|place| Ranks::new(seed).of_link(packets[place].1));
+                let sorted = sorter.take_sorted(Duration(window), |place| Ranks::new(seed).of_link(packets[place].1));
                 prop_assert!(sorted.is_sorted_by_key(|packet| key(packet.place())));
                 let mut places: Vec<usize> = sorted.iter().map(|packet| packet.place()).collect();
                 places.sort_unstable();
                 prop_assert!(places.into_iter().eq(0..packets.len()));
                 sorter.recycle(sorted);
             }
-            prop_assert_eq!(sorter.take_sorted(|_| unreachable!()).len(), 0);
+            prop_assert_eq!(sorter.take_sorted(Duration(windows[0]), |_| unreachable!()).len(), 0);
         }
     }
 
@@ -210,7 +208,7 @@ mod tests {
         for (place, &since) in times.iter().enumerate() {
             sorter.add(Duration(since), place);
         }
-        let sorted = sorter.take_sorted(|_| Ranks::new(1).of_link(0));
+        let sorted = sorter.take_sorted(Sorter::LONGEST, |_| Ranks::new(1).of_link(0));
         let places = sorted.iter().map(|packet| packet.place()).collect();
         sorter.recycle(sorted);
         places
@@ -229,7 +227,7 @@ mod tests {
             }
             (0..).zip(times).for_each(|(place, time)| sorter.add(Duration(time), place));
             let mut packets = std::mem::take(&mut sorter.packets);
-            sorter.distribute(&mut packets);
+            sorter.distribute(&mut packets, Duration(1_000 * count as u64));
             assert!(settle(&mut packets), "{count} packets");
             assert!(packets.is_sorted());
         }

@@ -98,7 +98,7 @@ impl<T: Copy + Default> Network<T> {
             }
         }
         let rank = |place: usize| self.wires[packets[place].wire as usize].rank;
-        let sorted = self.sorter.take_sorted(rank);
+        let sorted = self.sorter.take_sorted(Instant(until.0 + 1).saturating_since(start), rank);
         (packets, sorted)
     }
 
@@ -222,7 +222,7 @@ impl<T: Copy + Default> Network<T> {
             sorter.add(packet.at - start, place);
         }
         let rank = |place: usize| wires[packets[place].wire as usize].rank;
-        let sorted = sorter.take_sorted(rank);
+        let sorted = sorter.take_sorted(Instant(until.0 + 1).saturating_since(start), rank);
         if self.is_cold {
             self.prefetch_ports(sorted.iter().map(|packet| self.ways[packet.place()].port));
         }
