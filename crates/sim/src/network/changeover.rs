@@ -3,7 +3,7 @@
 use shallows_core::Instant;
 
 use crate::network::calendar::Arriving;
-use crate::network::group::Busy;
+use crate::network::group::{Busy, Group};
 use crate::network::link::Flying;
 use crate::network::visit::wait;
 use crate::network::{Driver, LinkAt, Network};
@@ -11,7 +11,7 @@ use crate::network::{Driver, LinkAt, Network};
 impl<T: Copy + Default> Network<T> {
     /// Starts to run the network's switches in time windows instead of event by event. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
-        debug_assert!(!self.by_window);
+        debug_assert!(!self.by_window && self.groups.iter().all(Group::is_empty));
         self.by_window = true;
         self.visited = Instant(now.0.saturating_sub(1));
         self.calendar.open(now);
@@ -61,12 +61,6 @@ impl<T: Copy + Default> Network<T> {
                 driver.transmit_at(at, LinkAt { place: place as u32, rank: link.rank });
             }
         }
-    }
-
-    /// Returns whether some group lists ports with waiting packets.
-    #[cfg(test)]
-    pub(crate) fn lists_ports(&self) -> bool {
-        self.groups.iter().any(|group| !group.is_empty())
     }
 
     /// Sets whether NICs also send without events while switches run in time windows. `do_so` must be false if any host reacts to

@@ -78,7 +78,7 @@ impl Sorter {
     fn distribute(&mut self, packets: &mut Vec<Timed>, span: Duration) {
         let bits = (BUCKETS_PER_PACKET * packets.len()).ilog2();
         let per_picosecond = (1 << (32 + bits)) / span.0;
-        let bucket = |packet: &Timed| (packet.since() * per_picosecond >> 32) as usize;
+        let bucket = |packet: &Timed| ((packet.since() * per_picosecond) >> 32) as usize;
         self.buckets.clear();
         self.buckets.resize(1 << bits, 0);
         for packet in packets.iter() {

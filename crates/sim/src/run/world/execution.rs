@@ -274,7 +274,6 @@ mod tests {
                 let (network, mut around) = world.driving(&mut queue);
                 if network.goes_by_window() {
                     network.run_by_events(&mut around);
-                    assert!(!network.lists_ports());
                 } else {
                     network.run_by_window(now, &mut around);
                 }
