@@ -224,6 +224,8 @@ struct Line {
     min: f64,
     max: f64,
     weight: f64,
+    /// *log₂(1 − w)*. A power of two is computed faster than a power of *1 − w*.
+    log_kept: f64,
     /// Transmission time of the typical packet.
     packet_time: Duration,
 }
@@ -334,7 +336,7 @@ impl Line {
         let packet_time = rate.transmission_time(packet);
         match config.thresholds {
             Thresholds::Explicit { min, max, weight } => {
-                Self { min: min.0 as f64, max: max.0 as f64, weight, packet_time }
+                Self::weighing(weight, min.0 as f64, max.0 as f64, packet_time)
             }
             Thresholds::Automatic { target_delay } => {
                 // ns-2, initialize_params: ptc packets a second; min_th = max(5, targetdelay·ptc/2), max_th = 3 min_th,
@@ -342,9 +344,13 @@ impl Line {
                 let per_second = rate.0 as f64 / (8.0 * packet.0 as f64);
                 let packets = (target_delay.as_secs_f64() * per_second / 2.0).max(5.0);
                 let min = if config.unit == Unit::Bytes { packets * packet.0 as f64 } else { packets };
-                Self { min, max: 3.0 * min, weight: -libm::expm1(-1.0 / per_second), packet_time }
+                Self::weighing(-libm::expm1(-1.0 / per_second), min, 3.0 * min, packet_time)
             }
         }
+    }
+
+    fn weighing(weight: f64, min: f64, max: f64, packet_time: Duration) -> Self {
+        Self { min, max, weight, log_kept: libm::log2(1.0 - weight), packet_time }
     }
 }
 
@@ -367,8 +373,8 @@ impl Aqm for FloydJacobson {
             // §4: m packets that could have arrived while the queue was empty.
             let whole = missed.floor();
             average.value *= match rule {
-                Idle::Paper => libm::pow(kept, missed),
-                Idle::AsReleased => libm::pow(kept, whole + 1.0),
+                Idle::Paper => libm::exp2(line.log_kept * missed),
+                Idle::AsReleased => libm::exp2(line.log_kept * (whole + 1.0)),
             };
         } else {
             average.value = kept * average.value + line.weight * backlog;
