@@ -122,7 +122,8 @@ impl Receiver {
     }
 
     /// Handles a segment with these marks, or `segments` consecutive segments that the host has merged (GRO). Each segment counts towards a
-    /// delayed acknowledgement; one acknowledgement covers them all. Returns the acknowledgements to send now; none if the segment carries no data, SYN or FIN.
+    /// delayed acknowledgement; one acknowledgement covers them all. Returns the acknowledgements to send now; none if the segment carries no
+    /// data, SYN or FIN.
     ///
     /// Always inlined, and results of rare cases are copied ([`Acks::by_field`]), so that the compiler keeps acknowledgements in registers.
     #[inline(always)]
@@ -152,6 +153,7 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
+    /// Implements [`Self::on_data`] for several merged segments.
     #[inline(never)]
     fn on_merged(
         &mut self,

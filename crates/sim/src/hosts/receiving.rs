@@ -149,25 +149,16 @@ impl Hosts {
     fn receive_again(&mut self, header: &Header, data: &DataPacket, driver: &mut impl Driver) {
         let end = end_of_forgotten(&data.framing, &self.flows).expect("all data has arrived");
         let is_answer = self.host(header.destination()).duplex.sender(header).is_some();
-        let transport = self.transports.receiving(data.framing.workload(&self.flows), header, is_answer);
-        let config = &self.transports.at(transport).config;
+        let workload = data.framing.workload(&self.flows);
+        let config = &self.transports.at(self.transports.receiving(workload, header, is_answer)).config;
         let mut receiver = Receiver::resuming(config, end);
-        for ack in receiver.on_data(config, driver.now(), &data.segment, Marks::of(header), 1) {
-            let (header, packet) = self.acknowledge_again(header, data, ack);
+        let acks = receiver.on_data(config, driver.now(), &data.segment, Marks::of(header), 1);
+        let transport = self.transports.receiving(workload, header, false);
+        for ack in acks {
+            let transport = self.transports.at(transport);
+            let (header, packet) = acknowledgement(Address::of_data(header), data.name, transport, ack);
             self.send_ack(header, packet, driver);
         }
-    }
-
-    /// Returns an acknowledgement from a receiver that has been removed, in response to data with this header.
-    fn acknowledge_again(
-        &self,
-        header: &Header,
-        data: &DataPacket,
-        segment: AckSegment,
-    ) -> (Header, AckPacket) {
-        let workload = data.framing.workload(&self.flows);
-        let [_, transport] = self.transports.between(workload, header.source(), header.destination());
-        acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
 
     /// Sends an acknowledgement from the receiver's host.

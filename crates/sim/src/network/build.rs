@@ -76,7 +76,7 @@ impl<T: Copy + Default> Network<T> {
             nics_by_window: false,
             is_cold: false,
             sorter: Sorter::default(),
-            ways: Vec::new(),
+            egress: Vec::new(),
             busy: (0..calendar.turns()).map(|_| Busy::default()).collect(),
             calendar,
             steps,

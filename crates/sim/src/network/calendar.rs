@@ -119,6 +119,11 @@ impl<T: Copy> Calendar<T> {
         self.start
     }
 
+    /// Returns the time from the start of the open time window up to and including `until`.
+    pub(crate) fn span_until(&self, until: Instant) -> Duration {
+        Instant(until.0 + 1).saturating_since(self.start)
+    }
+
     /// Opens the time window that contains `now`, unless a later window is open. Returns the last instant of the open window. After the
     /// call, callers must not add packets that arrive before this window.
     #[inline]

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use shallows_core::Instant;
 use shallows_scenario::{Experiment, Link};
 use shallows_switch::buffer::Policy;
-use shallows_switch::port::Ingress;
 
 use crate::network::event::LinkRank;
 
@@ -123,11 +122,4 @@ impl Group {
     pub(crate) fn is_empty(&self) -> bool {
         self.ports.is_empty() && self.departures.is_empty()
     }
-}
-
-/// Egress port of a packet at a switch, and the link by which the packet came.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Way {
-    pub(crate) port: u32,
-    pub(crate) ingress: Ingress,
 }

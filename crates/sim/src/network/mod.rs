@@ -94,8 +94,8 @@ pub struct Network<T> {
     /// Scratch space, kept to avoid allocations. While one of several partitions does not run, the sorter in use is in
     /// [`scratch::Scratch`].
     sorter: Sorter,
-    /// Way of each packet of a visit, by index. Scratch space like `sorter`.
-    ways: Vec<group::Way>,
+    /// Egress port of each packet of a visit, by index. Scratch space like `sorter`.
+    egress: Vec<u32>,
     /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,

@@ -2,22 +2,21 @@
 
 use crate::network::Network;
 use crate::network::calendar::Arriving;
-use crate::network::group::Way;
 use crate::network::sorter::Sorter;
 
 /// Memory that a network needs only while it runs. Networks that one thread runs in turn share it, so that it stays in the cache.
 #[derive(Debug)]
 pub(crate) struct Scratch<T> {
     sorter: Sorter,
-    /// Ways of packets through a switch.
-    ways: Vec<Way>,
+    /// Egress ports of the packets of a visit.
+    egress: Vec<u32>,
     /// Empty vectors with allocated memory, for buckets of the calendar.
     buckets: Vec<Vec<Arriving<T>>>,
 }
 
 impl<T> Default for Scratch<T> {
     fn default() -> Self {
-        Self { sorter: Sorter::default(), ways: Vec::new(), buckets: Vec::new() }
+        Self { sorter: Sorter::default(), egress: Vec::new(), buckets: Vec::new() }
     }
 }
 
@@ -33,7 +32,7 @@ impl<T: Copy> Network<T> {
     /// Swaps the scratch space of this network with `scratch`.
     pub(crate) fn exchange_scratch(&mut self, scratch: &mut Scratch<T>) {
         std::mem::swap(&mut self.sorter, &mut scratch.sorter);
-        std::mem::swap(&mut self.ways, &mut scratch.ways);
+        std::mem::swap(&mut self.egress, &mut scratch.egress);
         self.calendar.exchange_spare(&mut scratch.buckets);
     }
 }

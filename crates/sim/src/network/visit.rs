@@ -17,7 +17,7 @@ use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
 use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
-use crate::network::group::{Busy, Group, Order, Turn, Way};
+use crate::network::group::{Busy, Group, Order, Turn};
 use crate::network::link::{Leaves, Link, NONE};
 use crate::network::sorter::Timed;
 use crate::network::turns::Step;
@@ -98,7 +98,7 @@ impl<T: Copy + Default> Network<T> {
             }
         }
         let rank = |place: usize| self.wires[packets[place].wire as usize].rank;
-        let sorted = self.sorter.take_sorted(Instant(until.0 + 1).saturating_since(start), rank);
+        let sorted = self.sorter.take_sorted(self.calendar.span_until(until), rank);
         (packets, sorted)
     }
 
@@ -200,11 +200,11 @@ impl<T: Copy + Default> Network<T> {
     /// Passes packets that leave by another port of the switch to the port's group, which has a later turn.
     fn take_arrivals(&mut self, group: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
-        let Self { calendar, sorter, ways, routing, places, links, wires, groups, group_of, .. } = self;
+        let Self { calendar, sorter, egress, routing, places, links, wires, groups, group_of, .. } = self;
         let (packets, start) = (calendar.take(group), calendar.start());
         let Group { order, switch, node, is_part, .. } = groups[group as usize];
-        ways.resize(packets.len(), Way::default());
-        for (place, (packet, way)) in packets.iter().zip(ways).enumerate() {
+        egress.resize(packets.len(), 0);
+        for (place, (packet, egress)) in packets.iter().zip(egress).enumerate() {
             debug_assert!(packet.at >= start, "packets arrive in the open window or later");
             if packet.at > until {
                 calendar.place(group, *packet);
@@ -218,17 +218,17 @@ impl<T: Copy + Default> Network<T> {
                 continue;
             }
             prefetch(&links[port as usize]);
-            *way = Way { port, ingress: wires[packet.wire as usize].ingress };
+            *egress = port;
             sorter.add(packet.at - start, place);
         }
         let rank = |place: usize| wires[packets[place].wire as usize].rank;
-        let sorted = sorter.take_sorted(Instant(until.0 + 1).saturating_since(start), rank);
+        let sorted = sorter.take_sorted(calendar.span_until(until), rank);
         if self.is_cold {
-            self.prefetch_ports(sorted.iter().map(|packet| self.ways[packet.place()].port));
+            self.prefetch_ports(sorted.iter().map(|packet| self.egress[packet.place()]));
         }
         for packet in &sorted {
             let place = packet.place();
-            self.take_one(group, node, order, &packets[place], self.ways[place], driver);
+            self.take_one(group, node, order, &packets[place], self.egress[place], driver);
         }
         if let Some(last) = sorted.last() {
             self.events += sorted.len() as u64;
@@ -253,16 +253,16 @@ impl<T: Copy + Default> Network<T> {
         node: u32,
         order: Order,
         packet: &Arriving<T>,
-        way: Way,
+        port: u32,
         driver: &mut impl Driver<T>,
     ) {
         let now = packet.at;
         if order == Order::OfTime {
             self.send_due(group, now, driver);
-        } else if self.links[way.port as usize].port.is_due(now) {
-            self.catch_up(way.port, now, driver);
+        } else if self.links[port as usize].port.is_due(now) {
+            self.catch_up(port, now, driver);
         }
-        self.join(group, node, order, way, packet, driver);
+        self.join(group, node, order, port, packet, driver);
     }
 
     /// Sends a packet from a host that runs in time windows. `place` is the index of the host's link. Returns whether the transmission
@@ -281,9 +281,8 @@ impl<T: Copy + Default> Network<T> {
         if link.port.is_due(at) {
             self.catch_up(place, at, driver);
         }
-        let way = Way { port: place, ingress: Ingress::NONE };
         let packet = Arriving { at, header, payload, wire: place };
-        self.join(self.all_hosts(), node, Order::Apart, way, &packet, driver)
+        self.join(self.all_hosts(), node, Order::Apart, place, &packet, driver)
     }
 
     /// Passes an arriving packet to a port that has already sent all packets due before this arrival. With the order
@@ -295,12 +294,11 @@ impl<T: Copy + Default> Network<T> {
         group: u32,
         node: u32,
         order: Order,
-        way: Way,
+        place: u32,
         packet: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
         let &Arriving { at: now, header, payload, .. } = packet;
-        let Way { port: place, ingress } = way;
         let Self { links, nodes, dropped, calendar, tally, groups, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
@@ -309,10 +307,12 @@ impl<T: Copy + Default> Network<T> {
             match link.port.room(memory, header.size()) {
                 Room::Found(part) => found = Some(part),
                 Room::Certain => {}
-                Room::Uncertain => return self.join_after_all(group, node, way, packet, driver),
+                Room::Uncertain => return self.join_after_all(group, node, place, packet, driver),
             }
         }
-        let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
+        // Networks with lossless classes, which alone count packets by ingress, never run in time windows.
+        let entry = Entry { ingress: Ingress::NONE, found };
+        let sent = match link.port.receive(now, entry, header, payload, memory, dropped) {
             Arrival::Sent(departure) => {
                 if let Some(leaves) = leave(link, place, departure, calendar, tally, driver) {
                     self.depart_watched(now, place, leaves, departure.header, departure.payload, driver);
@@ -341,13 +341,13 @@ impl<T: Copy + Default> Network<T> {
         &mut self,
         group: u32,
         node: u32,
-        way: Way,
+        place: u32,
         packet: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
         self.catch_all_up(group, packet.at, driver);
         // All ports have now sent the packets that are due, so the port itself can check whether there is room.
-        self.join(group, node, Order::Apart, way, packet, driver)
+        self.join(group, node, Order::Apart, place, packet, driver)
     }
 
     /// Calls [`Self::depart`] for a link with an observer or a watchdog. Not inlined, because such links are few.
